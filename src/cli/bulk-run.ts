@@ -3,12 +3,12 @@ import { PerdureError } from "../core/errors.ts"
 export interface BulkReport {
   readonly matched: number
   readonly done: number
-  /** It was asked for, and would have changed nothing. */
+  /** The action changed nothing on this instance. */
   readonly skipped: readonly { readonly id: string; readonly reason: string }[]
   readonly failed: readonly { readonly id: string; readonly code: string; readonly message: string }[]
 }
 
-/** What one action came to: undefined, or why nothing changed. */
+/** Acts on one instance. Resolves to undefined, or to the reason why nothing changed. */
 export type BulkAction = (id: string) => Promise<string | undefined>
 
 export interface BulkOptions {
@@ -17,7 +17,7 @@ export interface BulkOptions {
   readonly onProgress: (finished: number, failed: number) => void
 }
 
-/** Does the same to many, some at a time. One that fails does not hinder the others. */
+/** Runs an action on many instances, at most `concurrency` at a time. A failure on one instance does not stop the others. */
 export async function bulkRun(ids: readonly string[], action: BulkAction, { concurrency, signal, onProgress }: BulkOptions): Promise<BulkReport> {
   const skipped: { id: string; reason: string }[] = []
   const failed: { id: string; code: string; message: string }[] = []

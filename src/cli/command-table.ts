@@ -3,11 +3,11 @@ import type { Invocation } from "./invocation.ts"
 
 /**
  * Every command is a line of this table and a file `commands/<name>.ts`, which exports a function that adds the command to the
- * program. Its action gets what it needs from the `Invocation`: `openClient()`, `print(document, text)`, `note(text)`, `exitCode`;
- * what goes wrong it throws (`PerdureError`, `CommandError`, `usageError`).
+ * program. The action of the command uses the `Invocation`: `openClient()`, `print(document, text)`, `note(text)`, `exitCode`.
+ * An action reports a failure by throwing (`PerdureError`, `CommandError`, `usageError`).
  */
 
-/** Adds a command, with its options and what it does, to the program. */
+/** Adds a command with its options and its action to the program. */
 export type AddCommand = (program: Command, cli: Invocation) => void
 
 export interface CommandEntry {
@@ -15,9 +15,9 @@ export interface CommandEntry {
   readonly summary: string
   /** The heading under which help lists it. */
   readonly group: "Instances" | "Control" | "Schedules and limits" | "Operations" | "More"
-  /** For programs only. */
+  /** Only programs call the command, and help does not list it. */
   readonly hidden?: true
-  /** The code of a command is loaded only when it is called for, so that the others cost nothing. */
+  /** Loads the code of the command. Only the called command is loaded, because loading takes time. */
   readonly load: () => Promise<AddCommand>
 }
 

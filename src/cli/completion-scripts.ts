@@ -1,4 +1,4 @@
-/** What a shell runs when Tab is pressed: all of them ask `perdure complete`, which knows the commands that this version has. */
+/** Scripts that a shell runs when the user presses Tab. Each script asks `perdure complete`, which knows the commands of the installed version. */
 
 const bash = `# perdure: completion for bash. Put this into ~/.bashrc:  source <(perdure completion bash)
 _perdure() {

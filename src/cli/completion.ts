@@ -1,10 +1,10 @@
 import type { Argument, Command, Option } from "commander"
 
-/** What can stand where the cursor is. `files`: the shell knows best. */
+/** What can stand at the cursor. With `files` the shell completes names of files. */
 export type Completion =
   | { readonly kind: "words"; readonly words: readonly Word[] }
   | { readonly kind: "files" }
-  /** Names that only the database or the server has. */
+  /** Names that only the database or the server knows. */
   | { readonly kind: "names"; readonly of: NameKind; readonly prefix: string; readonly globals: Readonly<Record<string, string>> }
 
 export type NameKind = "instances" | "schedules" | "workflows" | "profiles"
@@ -14,7 +14,7 @@ export interface Word {
   readonly about: string
 }
 
-/** Completes the last of the words after `perdure`, from what the program itself says of its commands and options. */
+/** Completes the last of the words after `perdure`, from the definitions of commands and options. */
 export function complete(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? ""
   const globals: Record<string, string> = {}
@@ -78,14 +78,14 @@ function wordsOf(words: readonly Word[], current: string): Completion {
   return { kind: "words", words: words.filter(({ word }) => word.startsWith(current)) }
 }
 
-/** The option, if what follows it is its value. */
+/** The option, if the next word is its value. */
 function optionOf(program: Command, command: Command, word: string): Option | undefined {
   if (word.includes("=")) return undefined
   const found = [...command.options, ...program.options].find(({ long, short }) => long === word || short === word)
   return found?.required === true ? found : undefined
 }
 
-/** A line of a shell up to the cursor, as words; the last is empty where the cursor stands after a blank. */
+/** Splits a shell line up to the cursor into words. The last word is empty if the cursor stands after a blank. */
 export function splitLine(line: string): readonly string[] {
   const words: string[] = []
   let word = ""

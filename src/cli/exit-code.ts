@@ -1,18 +1,18 @@
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
 import { storeTroubles } from "../core/values/transient-error.ts"
 
-/** What the CLI's exit codes mean; docs/guides/cli.md has the same table. */
+/** The exit codes of the CLI; docs/guides/cli.md has the same table. */
 export const exitCodes = {
   ok: 0,
-  /** What was asked for failed, or the answer is no. */
+  /** The command failed, or its answer is no. */
   failed: 1,
   /** The command line, or a value on it, is wrong. */
   usage: 2,
   /** There is no such instance, schedule, workflow, step … */
   notFound: 3,
-  /** The database or the server cannot be used, or does not let us in. */
+  /** The database or the server cannot be used, or refuses access. */
   unreachable: 4,
-  /** The time to wait was up, and the instance has no result yet. */
+  /** The time to wait is over, and the instance has no result yet. */
   notYet: 5,
   /** The instance is stalled: a person has to look at it. */
   stalled: 6,
@@ -58,12 +58,12 @@ function kind(exitCode: number, ...codes: readonly ErrorCode[]): [ErrorCode, num
   return codes.map((code) => [code, exitCode])
 }
 
-/** What the CLI itself has to say; `code` stands beside the codes of `PerdureError` in what is printed. */
+/** An error of the CLI itself. Its `code` is printed like the codes of `PerdureError`. */
 export class CommandError extends Error {
   override readonly name = "CommandError"
   readonly code: string
   readonly exitCode: number
-  /** What the code of a workflow threw, as it is printed below the message, in the place of the CLI's own stack. */
+  /** The error that the code of a workflow threw. It is printed below the message, instead of the stack of the CLI. */
   readonly report: string | undefined
 
   constructor(code: string, exitCode: number, message: string, { report, ...options }: { readonly cause?: unknown; readonly report?: string } = {}) {
@@ -74,7 +74,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line is wrong. */
+/** An error for a wrong command line. */
 export function usageError(message: string): CommandError {
   return new CommandError("USAGE", exitCodes.usage, message)
 }

@@ -6,14 +6,14 @@ import type { Style } from "./output/style.ts"
 import { defaultTarget, type Target } from "./target/target.ts"
 
 interface ReportOptions {
-  /** Where JSON is wanted. */
+  /** Defined if the user asked for JSON. */
   readonly asJson: AsJson | undefined
   readonly debug: boolean
   readonly style: Style
 }
 
 /**
- * An error as the CLI prints it: one line, with its code and what to do. Of an instance that failed, what its code threw comes below it. The stack of the CLI
+ * An error as the CLI prints it: one line with its code and advice. For a failed instance, the error of its code follows below. The stack of the CLI
  * itself is printed only with --debug.
  */
 export function failureReport(error: unknown, { asJson, debug, style }: ReportOptions): string {
@@ -27,7 +27,7 @@ export function failureReport(error: unknown, { asJson, debug, style }: ReportOp
   return stack?.stack === undefined ? line : `${line}${stack.stack}\n`
 }
 
-/** An error of a client, with what helps at a command line. */
+/** Adds advice for the command line to an error of a client. */
 export function explained(error: unknown, target: () => Target): unknown {
   if (PerdureError.is(error, "UNREACHABLE")) {
     const { from, ...chosen } = target()
@@ -44,7 +44,7 @@ export function explained(error: unknown, target: () => Target): unknown {
   return PerdureError.is(error) ? inShellWords(error) : error
 }
 
-/** Ways out that are written for programs, as the command line has them. */
+/** Replaces advice that is written for programs by the matching commands. */
 function inShellWords(error: PerdureError): PerdureError {
   const message = error.message
     .replace(/\bifExists: "(\w+)"/, "--if-exists $1")

@@ -15,7 +15,7 @@ export interface FilterOptions {
   readonly idPrefix?: string
 }
 
-/** The options that say which instances are meant. */
+/** Adds the options that select instances. */
 export function addFilter(command: Command, now: () => number): Command {
   return command
     .option("-w, --workflow <name>", "of this workflow")

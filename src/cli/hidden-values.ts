@@ -3,8 +3,8 @@ import { CommandError, exitCodes } from "./exit-code.ts"
 import type { OpenClient } from "./target/open-client.ts"
 
 /**
- * Beside a file the CLI has neither the codec of your engine nor what your workflows mark as sensitive. A value that it stored would
- * lie open there, among others of its kind that do not.
+ * On a database file the CLI has neither the codec of the user's engine nor the sensitive marks of the workflows. It would store a value in the clear
+ * beside values that are encrypted or redacted, so it refuses.
  */
 export function refuseOpenValue({ target }: OpenClient, value: unknown, alike: unknown): void {
   if (target.kind === "url" || value === undefined || !isHidden(alike)) return
@@ -17,7 +17,7 @@ export function refuseOpenValue({ target }: OpenClient, value: unknown, alike: u
   )
 }
 
-/** The same for what an instance is sent. Only a codec hides everything: whether an event is sensitive, its workflow knows. */
+/** Refuses a message that an engine would store encrypted. Only a codec is checked, because only the workflow knows whether an event is sensitive. */
 export async function refuseOpenMessage(open: OpenClient, id: string, value: unknown): Promise<void> {
   if (open.target.kind === "url" || value === undefined) return
   const { input } = await open.client.describe(id)

@@ -5,24 +5,24 @@ import { openClient, type OpenClient, type OpenOptions } from "./target/open-cli
 import { isColourful, styleOf, type Style } from "./output/style.ts"
 import { type GlobalOptions, resolveTarget, type Target } from "./target/target.ts"
 
-/** As output/json.ts has it, which is loaded only where JSON is wanted. */
+/** The function of output/json.ts, which is loaded only if the user asks for JSON. */
 export type AsJson = typeof import("./output/json.ts").asJson
 
-/** One call of the CLI: its options, where its output goes, and what it has opened. */
+/** One call of the CLI: its options, its output, and the clients that it has opened. */
 export class Invocation {
   readonly io: Io
-  /** Of what is printed to stdout. */
+  /** The style of the text on stdout. */
   readonly style: Style
   readonly errorStyle: Style
-  /** What the process will exit with if nothing throws. */
+  /** The exit code of the process if nothing throws. */
   exitCode = 0
-  /** What it exits with when it is interrupted, where that is the way to end it. */
+  /** The exit code after an interruption, for commands that users end with Ctrl-C. */
   interruptedCode: number | undefined = undefined
   readonly #program: Command
   readonly #asJson: AsJson | undefined
   readonly #closers: (() => Promise<void>)[] = []
 
-  /** The program as it is for a command line: with the commands that it names. */
+  /** The program for a command line, with the command that the line calls. */
   readonly programFor: (argv: readonly string[]) => Promise<Command>
 
   constructor(io: Io, program: Command, asJson: AsJson | undefined, programFor: (argv: readonly string[]) => Promise<Command>) {
@@ -46,7 +46,7 @@ export class Invocation {
     return resolveTarget(this.options, this.io)
   }
 
-  /** Columns of the terminal. Without one nothing is cut: whoever reads it wants whole ids. */
+  /** The columns of the terminal. Without a terminal no text is cut, because programs need whole ids. */
   get width(): number {
     return widthOf(this.io, this.io.stdout)
   }
@@ -55,7 +55,7 @@ export class Invocation {
     return this.io.stdin.isTTY === true && this.io.stderr.isTTY === true
   }
 
-  /** Closed by itself when the command is over. */
+  /** The client is closed when the command ends. */
   async openClient(options?: OpenOptions): Promise<OpenClient> {
     const open = await openClient(this.target, this.#log, options)
     this.onClose(() => open.close())
@@ -70,13 +70,13 @@ export class Invocation {
     for (const close of this.#closers.splice(0).toReversed()) await close()
   }
 
-  /** The answer: with --json the document, else what people read. */
+  /** Prints the answer: the document with `--json`, otherwise the text. */
   print(document: unknown, text: () => string, options?: { readonly isValue: true }): void {
     const indent = this.io.stdout.isTTY === true ? { indent: 2 } : undefined
     this.write(this.#asJson ? `${this.#asJson(document, { ...indent, ...options })}\n` : text())
   }
 
-  /** One of many answers: with --json a document on a line of its own. */
+  /** Prints one of many answers. With `--json` each document is on a line of its own. */
   printLine(document: unknown, text: () => string): void {
     this.write(this.#asJson ? `${this.#asJson(document)}\n` : `${text()}\n`)
   }
@@ -85,7 +85,7 @@ export class Invocation {
     this.io.stdout.write(text)
   }
 
-  /** For people only, beside the answer. */
+  /** Prints a note for people to stderr. */
   note(text: string): void {
     this.io.stderr.write(`${this.errorStyle.dim(text)}\n`)
   }

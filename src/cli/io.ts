@@ -1,13 +1,13 @@
 import type { Readable } from "node:stream"
 
-/** What a command sees of the process that it runs in. Tests give their own. */
+/** The process as a command sees it. Tests pass their own. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Sink
   readonly stderr: Sink
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Aborted by Ctrl-C, and when nobody reads the output any more; the reason is an `Interruption`. */
+  /** Ctrl-C aborts it, and so does a closed output. The reason is an `Interruption`. */
   readonly signal: AbortSignal
   readonly now: () => number
 }
@@ -19,7 +19,7 @@ export interface Sink {
   readonly rows?: number
 }
 
-/** Why a command ends before it is done. */
+/** The reason why a command ends early. */
 export class Interruption extends Error {
   override readonly name = "Interruption"
   readonly exitCode: number

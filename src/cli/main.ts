@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line. Only this file touches the process itself; everything else goes through `Io`.
+// The command line. Only this file touches the process; all other files use `Io`.
 
 import { exitCodes } from "./exit-code.ts"
 import { Interruption, type Io } from "./io.ts"
@@ -14,20 +14,20 @@ if (major < 22 || (major === 22 && minor < 13)) {
 const interrupt = new AbortController()
 
 const onSignal = (exitCode: number) => {
-  // Whoever presses it again does not want to wait for a clean end.
+  // A second Ctrl-C ends the process without a clean shutdown.
   if (interrupt.signal.aborted) process.exit(exitCode)
   interrupt.abort(new Interruption(exitCode))
 }
 process.on("SIGINT", () => onSignal(exitCodes.interrupted))
 process.on("SIGTERM", () => onSignal(exitCodes.terminated))
 
-// Older Nodes call their SQLite experimental, in two lines before every answer; whoever uses the CLI can do nothing about it.
+// Older versions of Node print a warning that SQLite is experimental. A user of the CLI can do nothing about it.
 process.removeAllListeners("warning")
 process.on("warning", ({ name, message }) => {
   if (name !== "ExperimentalWarning") process.stderr.write(`${name}: ${message}\n`)
 })
 
-// `perdure list --all | head` has seen enough, and that is no error.
+// The reader of a pipe may stop early, as in `perdure list --all | head`. This is no error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error
@@ -47,7 +47,7 @@ const io: Io = {
 
 process.exitCode = await run(process.argv.slice(2), io)
 
-// A module of the user's may hold the process open for ever. What is printed is let through, then it ends.
+// A module of the user may keep the process alive for ever, so the process exits as soon as its output is written.
 setInterval(() => {
   if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit()
 }, 100).unref()

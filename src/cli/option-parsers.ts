@@ -6,7 +6,7 @@ import { instant } from "../core/time/instant.ts"
 import { usageError } from "./exit-code.ts"
 import type { Io } from "./io.ts"
 
-/** Readers of option values. */
+/** Parsers of option values. */
 
 export function wholeNumber(option: string, min = 1): (value: string) => number {
   return (value) => {
@@ -16,12 +16,12 @@ export function wholeNumber(option: string, min = 1): (value: string) => number 
   }
 }
 
-/** Milliseconds. */
+/** Parses a duration to milliseconds. */
 export function duration(option: string): (value: string) => number {
   return (value) => durationMs(value as Duration, option)
 }
 
-/** An instant: ISO 8601, or how long ago (`2h`, `7d`). */
+/** Parses an instant: ISO 8601, or a duration before now (`2h`, `7d`). */
 export function pastInstant(option: string, now: () => number): (value: string) => number {
   return (value) => {
     if (/^\d+(\.\d+)? ?[a-z]+$/.test(value)) return now() - durationMs(value as Duration, option)
@@ -33,12 +33,12 @@ export function pastInstant(option: string, now: () => number): (value: string) 
   }
 }
 
-/** For options that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 
-/** A JSON value from an argument, from stdin (`-`) or from a file; undefined where none is given. */
+/** Reads a JSON value from an argument, from stdin (`-`) or from a file. Undefined if the user gives none. */
 export async function jsonArgument(what: string, source: { readonly text?: string | undefined; readonly file?: string | undefined }, io: Io): Promise<unknown> {
   if (source.text !== undefined && source.file !== undefined) throw usageError(`give ${what} either as an argument or in a file, not both`)
   const json = source.file !== undefined ? readSource(source.file, io) : source.text === "-" ? await text(io.stdin) : source.text

@@ -6,7 +6,7 @@ import type { Invocation } from "./invocation.ts"
 import { errorReport } from "./output/error-report.ts"
 import { errorText, valueText } from "./output/value-text.ts"
 
-/** Waits until an instance is over or stalled, or the time is up; "unlimited" for as long as it takes, 0 not at all. */
+/** Waits until an instance has ended or is stalled, at most `waitMs`. 0 does not wait; "unlimited" waits as long as it takes. */
 export async function awaitEnd(client: Client, id: string, waitMs: number | "unlimited"): Promise<InstanceDescription> {
   const now = await client.describe(id)
   if (isTerminal(now.status) || waitMs === 0) return now
@@ -14,14 +14,14 @@ export async function awaitEnd(client: Client, id: string, waitMs: number | "unl
     await client.get(id).result({ rejectWhenStalled: true, ...(waitMs === "unlimited" ? undefined : { timeout: waitMs }) })
   } catch (error) {
     const then = await client.describe(id)
-    // What the workflow threw, or why it is stalled, is in the description.
+    // The description contains the error of the workflow, or the reason of the stall.
     if (isTerminal(then.status) || then.status === "stalled" || error instanceof ResultTimeoutError) return then
     throw error
   }
   return client.describe(id)
 }
 
-/** Prints what became of an instance; the exit code tells completed, ended otherwise, stalled and not ended apart. */
+/** Prints the outcome of an instance. The exit code distinguishes completed, ended otherwise, stalled, and not ended. */
 export function printOutcome(cli: Invocation, { id, workflow, status, result, error }: InstanceDescription): void {
   if (cli.json) cli.print({ id, workflow, status, result, error }, () => "")
   if (status === "completed") {
@@ -32,7 +32,7 @@ export function printOutcome(cli: Invocation, { id, workflow, status, result, er
   const failure = failureOf(id, status, error)
   cli.exitCode = failure.exitCode
   if (cli.json) return
-  // A cancel and a stall say all in one line.
+  // The message of a cancel or a stall is complete without a report.
   const report = status === "failed" && error !== undefined ? { report: errorReport(error, { debug: cli.options.debug === true }) } : {}
   throw new CommandError(failure.code, failure.exitCode, failure.message, report)
 }

@@ -28,10 +28,10 @@ export function createProgram(io: Io): Command {
     .addHelpText("after", exitCodeHelp)
     .exitOverride()
     .configureOutput({
-      // What is added to a help text is not wrapped by itself.
+      // Commander does not wrap text that is added to a help text.
       writeOut: (text) => io.stdout.write(program.createHelp().boxWrap(text, width())),
       writeErr: (text) => io.stderr.write(text),
-      // Errors are reported once, by whoever runs the program.
+      // `run` reports errors once.
       outputError: () => undefined,
       getOutHelpWidth: width,
       getOutHasColors: () => isColourful(io, io.stdout),

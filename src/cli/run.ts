@@ -6,10 +6,10 @@ import { type AsJson, Invocation } from "./invocation.ts"
 import { Interruption, type Io } from "./io.ts"
 import { createProgram, versionText } from "./program.ts"
 
-/** Runs the CLI with the arguments after its name; answers the exit code and never throws. */
+/** Runs the CLI with the arguments after its name. Resolves to the exit code, and never rejects. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const program = createProgram(io)
-  // By the word, not by the option: the options may be what is wrong.
+  // The arguments are searched for the word, because the parsing of the options may be what fails.
   const asJson = isGiven(argv, "--json") ? (await import("./output/json.ts")).asJson : undefined
   const cli = new Invocation(io, program, asJson, async (words) => {
     const other = createProgram(io)
@@ -54,10 +54,10 @@ function asCall(program: Command, argv: readonly string[]): string[] {
   return isKnown ? [...argv.slice(1), "--help"] : [called]
 }
 
-/** The command that is called as it is; of the others, which cost time to load, only what the list of commands says. */
+/** Adds the called command with its code. Other commands are added without their code, which takes time to load. */
 async function addCommands(program: Command, cli: Invocation, argv: readonly string[]): Promise<void> {
   const called = calledCommand(program, argv)
-  // Commands have a --version of their own: which one of the workflow.
+  // Commands have an option `--version` of their own, which is the version of the workflow.
   if (called === undefined) program.version(await versionText(), "-V, --version", "show the version of the CLI")
   for (const { name, summary, group, hidden, load } of commandTable) {
     program.commandsGroup(`${group}:`)
@@ -80,14 +80,14 @@ function interruption(signal: AbortSignal): Promise<never> {
 interface Reporting {
   readonly asJson: AsJson | undefined
   readonly debug: boolean
-  /** The call that explains what was called. */
+  /** The command line that prints the help of the called command. */
   readonly help: string
 }
 
 function conclude(error: unknown, cli: Invocation, { asJson, debug, help }: Reporting): number {
   if (error instanceof Interruption) return cli.interruptedCode ?? error.exitCode
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-  // A command of commands without one: its help has been printed.
+  // The user called a group of commands without a command, and commander has printed the help of the group.
   if (error instanceof CommanderError && error.code === "commander.help") return exitCodes.usage
   const failure = error instanceof CommanderError ? asUsageError(error, help) : explained(error, () => cli.target)
   cli.io.stderr.write(failureReport(failure, { asJson, debug, style: cli.errorStyle }))
@@ -104,7 +104,7 @@ function helpOf(program: Command, argv: readonly string[]): string {
   return commandTable.some(({ name }) => name === called) ? `perdure ${called} --help` : "perdure --help"
 }
 
-/** The first word that is no option, and not the value of one; of `help list` it is `list`. */
+/** The first word that is neither an option nor the value of an option. For `help list` it is `list`. */
 function calledCommand(program: Command, argv: readonly string[]): string | undefined {
   const takesValue = new Set(program.options.filter(({ required }) => required).map(({ long }) => long))
   let words: string[] = []

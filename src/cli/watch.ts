@@ -8,7 +8,7 @@ const everyMs = 1_000
 const hideCursor = "\u001b[?25l"
 const showCursor = "\u001b[?25h"
 
-/** A list that follows what happens, until Ctrl-C: on a terminal it is drawn anew in place; elsewhere each instance is a line when it is new or has changed. */
+/** Shows a list of instances until Ctrl-C. A terminal shows the current list in place; otherwise each new or changed instance is printed as a line. */
 export async function watchList(cli: Invocation, client: Client, filter: ListFilter): Promise<void> {
   const draw = cli.io.stdout.isTTY === true && !cli.json ? drawn(cli) : lines(cli)
   while (!cli.io.signal.aborted) {
@@ -26,7 +26,7 @@ function drawn(cli: Invocation): Draw {
     const rows = Math.max(3, (cli.io.stdout.rows ?? 24) - 2)
     const table = instanceTable(instances, cli).split("\n").slice(0, rows).join("\n").trimEnd()
     const foot = cli.style.dim(`${shortTime(cli.io.now(), cli.io.now())} · every second · Ctrl-C ends it`)
-    // Home, and each line with the rest of the old one cleared: a cleared screen would flicker.
+    // The cursor goes home and each line clears the rest of the old line, because clearing the screen would flicker.
     cli.write(`\u001b[H${`${table}\n${foot}`.replaceAll("\n", "\u001b[K\n")}\u001b[K\n\u001b[J`)
   }
 }

@@ -7,7 +7,7 @@ import type { Invocation } from "../invocation.ts"
 import { valueText } from "../output/value-text.ts"
 import { noWorker } from "../target/worker-banner.ts"
 
-/** What is asked of the code of an instance: queries and updates. */
+/** Queries and updates, which the code of an instance answers. */
 
 export function addQuery(program: Command, cli: Invocation): void {
   program
@@ -44,7 +44,7 @@ export function addUpdate(program: Command, cli: Invocation): void {
       const open = await cli.openClient()
       await refuseOpenMessage(open, id, args[0])
       const answer = open.client.update(id, name, ...args)
-      // It may be rejected while we look for a worker.
+      // The answer may be rejected before the command awaits it, while the command still looks for a worker.
       answer.catch(() => undefined)
       if ((await open.hasWorker()) === false) cli.note(`${noWorker(open)}; the update is kept, and answered when one does`)
       printAnswer(cli, await (options.wait === undefined ? answer : Promise.race([answer, tooLate(cli, id, name, options.wait)])))

@@ -71,7 +71,7 @@ interface BulkFlags extends FilterOptions {
   readonly concurrency: number
 }
 
-/** All of them before anything is done: acting while paging would change what the pages hold. */
+/** Reads all pages before the first action, because an action may move instances between pages. */
 async function matching(client: Client, filter: ReturnType<typeof filterOf>, max: number): Promise<readonly InstanceSummary[]> {
   const instances: InstanceSummary[] = []
   let cursor: string | undefined

@@ -18,7 +18,7 @@ export function addCompletion(program: Command, cli: Invocation): void {
     .action((shell: (typeof shells)[number]) => cli.write(completionScripts[shell]))
 }
 
-/** What the scripts call. One answer a line, with what it is about after a tab. */
+/** Adds the hidden command that the completion scripts call. It prints one candidate a line, followed by a tab and a description. */
 export function addComplete(program: Command, cli: Invocation): void {
   program
     .command("complete", { hidden: true })
@@ -38,7 +38,7 @@ async function replies(cli: Invocation, completion: Completion): Promise<readonl
     case "words":
       return completion.words.map(({ word, about }) => `${word}\t${about}`)
     case "names":
-      // Whoever presses Tab does not want to read why there is nothing to choose from.
+      // A failure offers no candidates: an error message would disturb the line that the user types.
       return (await names(cli, completion).catch(() => [])).filter((name) => name.startsWith(completion.prefix))
   }
 }

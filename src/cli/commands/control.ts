@@ -8,7 +8,7 @@ import type { Invocation } from "../invocation.ts"
 import type { OpenClient } from "../target/open-client.ts"
 import { noteWorker } from "../target/worker-banner.ts"
 
-/** What can be done to one instance. */
+/** Commands that change one instance. */
 
 export function addPause(program: Command, cli: Invocation): void {
   instanceCommand(program, "pause")
@@ -88,7 +88,7 @@ function instanceCommand(program: Command, name: string): Command {
   return program.command(name).argument("<id>", "of the instance")
 }
 
-/** A control that changes nothing is a no: exit code 1. */
+/** Prints the result. The exit code is 1 if the control changed nothing. */
 async function printControl(cli: Invocation, open: OpenClient, action: string, result: ControlResult): Promise<void> {
   const { id, accepted, status, phase, reason } = result
   if (!accepted) cli.exitCode = exitCodes.failed

@@ -40,7 +40,7 @@ export function addDev(program: Command, cli: Invocation): void {
           },
           onFailed: (message) => cli.printLine({ type: "failed", message }, () => `${style.red("not started")} ${safeText(message)}\nwaiting for a change`),
           onGone: (message) => stop(new PerdureError("DATABASE_GONE", message, { details: { db } })),
-          onDied: (how, restarts) =>
+          onExited: (how, restarts) =>
             cli.printLine(
               { type: "died", how, restarts },
               () => `${style.red("ended")} by itself (${how}); ${restarts ? "starting again" : "waiting for a change"}`,
@@ -56,13 +56,13 @@ export function addDev(program: Command, cli: Invocation): void {
       })
       cli.onClose(async () => {
         watch.close()
-        // At once: whoever is impatient ends this process before the other one is closed.
+        // The note is removed first, because an impatient user may kill this process before the executing process has ended.
         removeDevNote(project, process.pid)
         cli.note("stopping")
         await supervisor.stop()
       })
       supervisor.start()
-      // Until it is interrupted, or its database file is gone.
+      // The command runs until it is interrupted, or until its database file is gone.
       await gone
     })
 }

@@ -50,10 +50,10 @@ async function checkServer(name: string, url = name): Promise<Finding> {
   }
 }
 
-/** Of `ok   `, and so on. */
+/** The width of `ok   ` and of the other marks. */
 const markWidth = 5
 
-/** A line, and what to do about it in another. */
+/** The finding on one line, and the advice on the next line. */
 function lineOf({ name, level, message, way }: Finding, { style, width }: Invocation): string {
   const mark = { ok: style.green("ok  "), warn: style.yellow("warn"), fail: style.red("fail") }[level]
   return `${mark} ${style.bold(name)}: ${truncate(oneLine(message), Math.max(20, width - markWidth - name.length - 2))}${way === undefined ? "" : `\n     ${style.dim(`→ ${way}`)}`}`

@@ -62,13 +62,13 @@ async function* idsOf(store: Store, filter: ListFilter): AsyncGenerator<string> 
   }
 }
 
-/** Waits for a reader that is slower than we are. */
+/** Writes to stdout, and waits while the reader is slower than this process. */
 async function written({ io }: Invocation, text: string): Promise<void> {
   const sink = io.stdout as { write(text: string): unknown; once?(event: "drain", listener: () => void): unknown }
   if (sink.write(text) === false && sink.once) await new Promise<void>((resume) => sink.once?.("drain", resume))
 }
 
-/** A file that has its name only once it is whole. */
+/** Writes to a temporary file, which gets its name when it is complete. */
 class FileSink {
   readonly path: string
   readonly #partial: string

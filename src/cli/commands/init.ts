@@ -32,7 +32,7 @@ export function addInit(program: Command, cli: Invocation): void {
     })
 }
 
-/** All of them, or none. */
+/** Refuses to write any file if one of the files exists. */
 function refuseOverwriting(target: string, paths: readonly string[]): void {
   if (!existsSync(target)) return
   const there = new Set(readdirSync(target))
@@ -41,7 +41,7 @@ function refuseOverwriting(target: string, paths: readonly string[]): void {
     throw new CommandError("FILE_EXISTS", exitCodes.failed, `${target} has ${taken.join(", ")} already, and nothing was written; choose an empty folder`)
 }
 
-/** What npm accepts. */
+/** A package name that npm accepts, made from the name of the folder. */
 function packageName(folder: string): string {
   const name = basename(folder)
     .toLowerCase()

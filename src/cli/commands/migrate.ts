@@ -31,15 +31,15 @@ export function addMigrate(program: Command, cli: Invocation): void {
 }
 
 interface Migrated {
-  /** Without passwords. */
+  /** The database as it is printed, without passwords. */
   readonly shown: string
   readonly before: number
   readonly after: number
   readonly newest: number
   readonly pending: readonly { readonly version: number; readonly statements: number }[]
-  /** Functions of a server's database that are created. */
+  /** How many functions the migration creates in a PostgreSQL database. */
   readonly functions: number
-  /** What makes a copy of it. */
+  /** The command that makes a copy of the database. */
   readonly backup: string
 }
 
@@ -47,12 +47,12 @@ async function migrateFileOf(cli: Invocation, isDry: boolean): Promise<Migrated>
   const db = databaseFileOf(cli, "migrate")
   const before = schemaOf(db).version
   if (before === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure; it was not changed`)
-  // Also where there is nothing to do: a database that is too new says so.
+  // The migration runs also if nothing is to be done, because it refuses a database that is too new.
   if (!isDry) await migrateFile(db)
   return { shown: db, before, after: schemaOf(db).version, newest: newestSchema, pending: pendingMigrations(before), functions: 0, backup: "perdure backup" }
 }
 
-/** Where a server's database has no tables they are made: the role that executes may lack the right to. */
+/** Creates the tables if the database has none, because the role of the workers may lack the right to create them. */
 async function migrateServer(db: string, isDry: boolean): Promise<Migrated> {
   const {
     migrateDatabase,

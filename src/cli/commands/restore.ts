@@ -9,8 +9,8 @@ import { CommandError, exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
 import { isAddress } from "../target/database-argument.ts"
 
-/** What belongs to a database besides its file. */
-const listeners = ["", "-wal", "-shm", "-journal"]
+/** Suffixes of the files that make up a database. */
+const suffixes = ["", "-wal", "-shm", "-journal"]
 
 export function addRestore(program: Command, cli: Invocation): void {
   program
@@ -54,9 +54,9 @@ function refuseUnusable(source: string): void {
     )
 }
 
-/** The old database with all that belongs to it, under another name. */
+/** Renames all files of the old database, and returns its new name. */
 function setAside(db: string, now: number): string {
   const aside = `${db}.before-${new Date(now).toISOString().replace(/[:.]/g, "-")}`
-  for (const suffix of listeners) if (existsSync(db + suffix)) renameSync(db + suffix, aside + suffix)
+  for (const suffix of suffixes) if (existsSync(db + suffix)) renameSync(db + suffix, aside + suffix)
   return aside
 }

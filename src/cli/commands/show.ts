@@ -30,7 +30,7 @@ export function addShow(program: Command, cli: Invocation): void {
     })
 }
 
-/** The history says when each attempt was; it is read only where there is a second one. */
+/** The entries that say when each attempt ran. They are read only if a step has more than one attempt. */
 async function triedAgain(client: Client, { id, run, steps }: InstanceDescription): Promise<readonly HistoryEntry[]> {
   if (!steps.some(({ attempts }) => attempts > 1)) return []
   const entries: HistoryEntry[] = []

@@ -2,7 +2,7 @@ import type { Command } from "commander"
 import type { Invocation } from "../invocation.ts"
 import { changeLine } from "../output/change-line.ts"
 
-/** Begins where the stream does. */
+/** As the cursor: the stream is followed from its first change. */
 const beginning = "beginning"
 const endings = new Set(["workflow.completed", "workflow.failed", "workflow.cancelled", "workflow.terminated"])
 
@@ -15,7 +15,7 @@ export function addTail(program: Command, cli: Invocation): void {
     .option("--until-end", "of one instance: stop when it is over")
     .action(async (id: string | undefined, options: TailOptions) => {
       const { client } = await cli.openClient({ isPatient: true })
-      // An unknown id would be followed for ever.
+      // This throws for an unknown id, which would otherwise be followed for ever.
       if (id !== undefined) await client.describe(id)
       const since = options.since ?? (id === undefined ? "latest" : beginning)
       const from = since === beginning ? undefined : since

@@ -29,7 +29,7 @@ export function addWorker(program: Command, cli: Invocation): void {
       const gone = new Promise<never>((_, reject) => {
         stop = reject
       })
-      // Awaited at the end.
+      // `gone` is awaited at the end, and may be rejected before.
       gone.catch(() => undefined)
       const engine = await Perdure.open({
         ...options,
@@ -51,7 +51,7 @@ export function addWorker(program: Command, cli: Invocation): void {
         serving,
         () => `${engine.role === "worker" ? "executing" : "standing by for"} ${offers.join(", ")} of ${shownPath(entry, cli.io.cwd)} on ${where}`,
       )
-      // Until it is interrupted, or its database file is deleted or replaced.
+      // The command runs until it is interrupted, or until its database file is deleted or replaced.
       await gone
     })
 }

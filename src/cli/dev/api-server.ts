@@ -2,7 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Client } from "../../client-api/client-api.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 
-/** Serves the HTTP API on this machine. The packages that it needs are not installed with perdure. */
+/** Serves the HTTP API on this machine. Perdure does not install the packages that the server needs. */
 export async function serveApi(engine: Client, port: number): Promise<{ readonly url: string; close(): Promise<void> }> {
   const { serve } = await import("../../http.ts").catch((cause: unknown) => {
     const isMissing = cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND"

@@ -1,4 +1,4 @@
-// The process of `perdure dev` that executes: it ends when it is told to, or when the one that watches is gone.
+// The executing process of `perdure dev`. It ends when the watching process tells it to, or is gone.
 
 import type { PublicEngine } from "../../engine/public-engine.ts"
 import { checkWorkflows } from "../user-code/journal-checker.ts"
@@ -9,7 +9,7 @@ import { loadWorkflows } from "../user-code/workflow-module.ts"
 import { serveApi } from "./api-server.ts"
 import type { DevReport, DevSettings } from "./dev-message.ts"
 
-/** Steps under way may finish, but somebody waits for the new code. */
+/** Running steps may finish, but not for long: the user waits for the new code. */
 const drain = "2s"
 const checkedMax = 1_000
 
@@ -18,7 +18,7 @@ const log = lineLogger({ io: { stderr: process.stderr }, errorStyle: styleOf(isC
 const stopping = new AbortController()
 const closers: (() => Promise<void>)[] = []
 
-// Ctrl-C reaches this process as well; it is for the other one to say when it is time.
+// The terminal sends Ctrl-C to this process too, but only the watching process decides when this process ends.
 process.on("SIGINT", () => undefined)
 process.on("SIGTERM", () => void stop())
 process.on("disconnect", () => void stop())
@@ -51,18 +51,18 @@ async function begin(): Promise<void> {
   if (server) closers.push(() => server.close())
   const offers = workflows.map(({ name, version }) => `${name}@${version}`)
   report({ type: "ready", offers, role: engine.role, ...(server ? { url: server.url } : undefined) })
-  await foretell(engine, workflows)
+  await warnOfFailures(engine, workflows)
 }
 
-/** Says at once what would otherwise be noticed when an instance wakes up. */
-async function foretell(engine: PublicEngine, workflows: Parameters<typeof checkWorkflows>[0]): Promise<void> {
-  const enough = new AbortController()
-  const signal = AbortSignal.any([stopping.signal, enough.signal])
-  const count = (checked: number) => checked >= checkedMax && enough.abort()
+/** Warns at once of instances that would stall or fail with the new code when they wake up. */
+async function warnOfFailures(engine: PublicEngine, workflows: Parameters<typeof checkWorkflows>[0]): Promise<void> {
+  const limitReached = new AbortController()
+  const signal = AbortSignal.any([stopping.signal, limitReached.signal])
+  const count = (checked: number) => checked >= checkedMax && limitReached.abort()
   const { problems } = await checkWorkflows(workflows, engine, {}, {}, count, signal).catch(() => ({ problems: [] }))
   if (stopping.signal.aborted) return
   for (const { instance, kind, message } of problems.slice(0, 10)) {
-    // It says so itself, with more words, when it stalls.
+    // A stalled instance is logged with all details when it stalls.
     log.warn(
       `instance "${instance}" ${kind === "stalls" ? "will stall when it goes on" : kind === "fails" ? "will fail when it goes on" : "cannot go on"}: ${message}`,
     )

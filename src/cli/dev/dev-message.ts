@@ -1,16 +1,16 @@
-/** What the process that executes is told at its start, in its argument. */
+/** Settings of the executing process, which it gets as its argument. */
 export interface DevSettings {
   readonly entry: string
   readonly db: string
   readonly cwd: string
-  /** Undefined: no HTTP API. */
+  /** Of the HTTP API; undefined if there is none. */
   readonly port?: number
 }
 
-/** What it tells the one that watches. */
+/** A message from the executing process to the watching process. */
 export type DevReport =
   | { readonly type: "ready"; readonly offers: readonly string[]; readonly role: "worker" | "client"; readonly url?: string }
-  /** It could not begin, and ends. */
+  /** The process could not load the workflows or open the database, and ends. */
   | { readonly type: "failed"; readonly message: string }
-  /** Its database is gone, and it ends. To start it again would begin with an empty database. */
+  /** The database is gone, and the process ends. A restart would begin with an empty database. */
   | { readonly type: "gone"; readonly message: string }

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join, resolve } from "node:path"
 
 /**
- * Where the server of `perdure dev` is, for other calls of the CLI in the same project: `.perdure/dev.json` in the folder of the project. The file counts only
- * while the process that wrote it lives.
+ * The address of the server of `perdure dev`, for other calls of the CLI in the same project: `.perdure/dev.json` in the folder of the project. The file
+ * counts only while the process that wrote it lives.
  */
 export interface DevNote {
   readonly url: string
-  /** The database that the server executes on. */
+  /** The database on which the server executes workflows. */
   readonly db: string
   readonly pid: number
 }
@@ -18,24 +18,24 @@ const fileName = "dev.json"
 export function writeDevNote(project: string, note: DevNote): void {
   const folder = join(project, folderName)
   mkdirSync(folder, { recursive: true })
-  // What is in the folder is of this machine only.
+  // The content of the folder concerns this machine only.
   writeFileSync(join(folder, ".gitignore"), "*\n")
   const draft = join(folder, `${fileName}.${note.pid}`)
   writeFileSync(draft, `${JSON.stringify(note)}\n`)
   renameSync(draft, join(folder, fileName))
 }
 
-/** Removes what this process wrote; another one may have written since. */
+/** Removes the note of this process. Another process may have replaced it since, and keeps its note. */
 export function removeDevNote(project: string, pid: number): void {
   const folder = join(project, folderName)
   const file = join(folder, fileName)
   if (readNote(file)?.pid !== pid) return
   rmSync(file, { force: true })
-  // The folder goes too, unless somebody keeps something else in it.
+  // The folder is removed too, unless it contains another file.
   if (readdirSync(folder).every((name) => name === ".gitignore")) rmSync(folder, { recursive: true, force: true })
 }
 
-/** The note of a server that runs, in this folder or the nearest above it that has one. */
+/** The note of a running server, in this folder or in the nearest folder above it that has one. */
 export function findDevNote(cwd: string): (DevNote & { readonly project: string; readonly file: string }) | undefined {
   for (let project = resolve(cwd); ; project = dirname(project)) {
     const file = join(project, folderName, fileName)
@@ -45,13 +45,13 @@ export function findDevNote(cwd: string): (DevNote & { readonly project: string;
   }
 }
 
-/** Undefined for a file that is not such a note, or names a server of another machine. */
+/** Undefined for a file that is no note, or that names a server of another machine. */
 function readNote(file: string): DevNote | undefined {
   let content: unknown
   try {
     content = JSON.parse(readFileSync(file, "utf8"))
   } catch {
-    // It went away meanwhile, or somebody else wrote it.
+    // The file was removed meanwhile, or another program wrote it.
     return undefined
   }
   const { url, db, pid } = Object(content) as Partial<DevNote>

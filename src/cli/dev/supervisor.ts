@@ -5,23 +5,23 @@ import { fileURLToPath } from "node:url"
 import { isTypeScript, typeScriptFlags } from "../user-code/workflow-entry.ts"
 import type { DevReport, DevSettings } from "./dev-message.ts"
 
-/** How long the engine has to give back what it holds; what it has not finished then is done again. */
+/** After this time the executing process is killed. The next process repeats its unfinished steps. */
 const stopMs = 8_000
-/** One that dies sooner would die again. */
-const livelyMs = 1_000
+/** A process that dies sooner would die again, and is not started again before a change. */
+const stableAfterMs = 1_000
 
 export interface SupervisorListener {
   onReady(report: DevReport & { readonly type: "ready" }, isRetriedStart: boolean): void
   onFailed(message: string): void
-  /** Its database is gone. It is not started again. */
+  /** The database is gone, and the process is not started again. */
   onGone(message: string): void
-  /** It ended by itself; `restarts`: it is started again at once, else with the next change. */
-  onDied(how: string, restarts: boolean): void
+  /** The process ended by itself. With `restarts` it is started again at once, otherwise after the next change. */
+  onExited(how: string, restarts: boolean): void
 }
 
 /**
- * Keeps one process that executes, and puts another in its place when it is told to. There are never two: the old one has ended before the
- * next one begins, and goes on where that was.
+ * Keeps one executing process, and replaces it on request. There are never two processes: the old process ends before the next one begins, and the next
+ * process continues the instances.
  */
 export class Supervisor {
   readonly #settings: DevSettings
@@ -29,9 +29,9 @@ export class Supervisor {
   #child: ChildProcess | undefined
   #isStopped = false
   #isRetriedStart = false
-  /** What is under way: of several changes meanwhile, the last counts. */
+  /** The replacement under way. Several requests meanwhile cause one further replacement. */
   #replacing: Promise<void> | undefined
-  #wantsReplacing = false
+  #replaceRequested = false
 
   constructor(settings: DevSettings, listener: SupervisorListener) {
     this.#settings = settings
@@ -50,7 +50,7 @@ export class Supervisor {
     this.#child = child
     let isReady = false
     let hasFailed = false
-    const begunAt = performance.now()
+    const startedAt = performance.now()
     child.on("message", (report: DevReport) => {
       if (report.type === "ready") {
         isReady = true
@@ -66,22 +66,22 @@ export class Supervisor {
       if (this.#child !== child) return
       this.#child = undefined
       if (this.#isStopped || hasFailed || this.#replacing) return
-      const restarts = isReady && performance.now() - begunAt > livelyMs
-      this.#listener.onDied(signal === null ? `exit code ${code}` : signal, restarts)
+      const restarts = isReady && performance.now() - startedAt > stableAfterMs
+      this.#listener.onExited(signal === null ? `exit code ${code}` : signal, restarts)
       if (restarts) this.start()
     })
   }
 
-  /** Ends what runs in good order, and starts anew. */
+  /** Lets the process end in good order, and starts a new one. */
   replace(): void {
     if (this.#isStopped) return
-    this.#wantsReplacing = true
-    this.#replacing ??= this.#replaceAll().finally(() => (this.#replacing = undefined))
+    this.#replaceRequested = true
+    this.#replacing ??= this.#replaceWhileRequested().finally(() => (this.#replacing = undefined))
   }
 
-  async #replaceAll(): Promise<void> {
-    while (this.#wantsReplacing && !this.#isStopped) {
-      this.#wantsReplacing = false
+  async #replaceWhileRequested(): Promise<void> {
+    while (this.#replaceRequested && !this.#isStopped) {
+      this.#replaceRequested = false
       await this.#end()
       if (!this.#isStopped) this.start()
     }

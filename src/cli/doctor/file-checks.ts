@@ -7,7 +7,7 @@ import { fail, type Finding, ok, warn } from "./finding.ts"
 const mebibyte = 1024 * 1024
 const logBytesMax = 256 * mebibyte
 
-/** The file of a database: whether it can be used, whether it is whole, and whether there is room. `true` at the end: it is worth looking inside. */
+/** Checks whether a database file can be used, is intact, and has room to grow. `isReadable` says whether its content can be checked too. */
 export function fileChecks(db: string): { readonly findings: readonly Finding[]; readonly isReadable: boolean } {
   if (!existsSync(db)) return { findings: [fail("file", `there is no file "${db}"`, "give the path of the database with --db")], isReadable: false }
   const findings = [checkAccess(db), checkSpace(db)]

@@ -1,4 +1,4 @@
-/** What one look found. `way`: what to do about it. */
+/** The result of one check. `way` is the advice. */
 export interface Finding {
   readonly name: string
   readonly level: "ok" | "warn" | "fail"

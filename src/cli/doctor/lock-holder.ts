@@ -2,14 +2,14 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { basename } from "node:path"
 import { WorkerLock } from "../../stores/sqlite/file/worker-lock.ts"
 
-/** Which process executes the workflows of a database; undefined: none does. `pid` is known where the system tells. */
+/** The process that executes the workflows of a database; undefined if there is none. `pid` is known if the system tells it. */
 export function lockHolder(db: string): { readonly pid?: number; readonly command?: string } | undefined {
   if (!WorkerLock.isHeld(db)) return undefined
   const pid = holderOf(`${realpathSync(db)}-worker`)
   return pid === undefined ? {} : { pid, ...commandOf(pid) }
 }
 
-/** Linux lists locks by the number of their file. */
+/** Reads the list of locks of Linux, which names files by their inode. */
 function holderOf(path: string): number | undefined {
   if (!existsSync("/proc/locks") || !existsSync(path)) return undefined
   const { ino } = statSync(path)
@@ -30,7 +30,7 @@ function commandOf(pid: number): { readonly command?: string } {
 
 const commandLengthMax = 60
 
-/** A command line in a few words: the program and its script without their folders, and without options of the program. */
+/** Shortens a command line: the program and its script without their folders, and without options of the program. */
 export function shortCommand([program = "", ...words]: readonly string[]): string {
   const at = words.findIndex((word) => !word.startsWith("-"))
   const script = basename(words[at] ?? "")

@@ -4,7 +4,7 @@ import { fail, type Finding, ok } from "./finding.ts"
 
 const nodeMin = [22, 13] as const
 
-/** Node, SQLite, and packages that some parts need. */
+/** Checks Node, SQLite, and the packages that some entries need. */
 export async function platformChecks(): Promise<readonly Finding[]> {
   return [checkNode(), await checkSqlite(), ...peers.map(checkPeer)]
 }
@@ -37,7 +37,7 @@ const peers = [
   { name: "pg", use: "PostgreSQL", way: "npm install pg" },
 ]
 
-/** They are optional: without one nothing is wrong. */
+/** A missing peer is no problem, because peers are optional. */
 function checkPeer({ name, use, way }: (typeof peers)[number]): Finding {
   const require = createRequire(import.meta.url)
   try {

@@ -10,7 +10,7 @@ const oldestServer = 140_000
 const clockMs = 5_000
 const openMs = 60_000
 
-/** A PostgreSQL database: the server, our schema, and what is in it. Changes nothing. */
+/** Checks a PostgreSQL server, the schema, and its content. It changes nothing. */
 export async function serverChecks(db: string, now: () => number): Promise<readonly Finding[]> {
   try {
     return await inspect(db, async (database) => {
@@ -45,7 +45,7 @@ function checkConnections({ connections, connectionsMax }: ServerState): Finding
   return warn("connections", text, "give engines a smaller maxConnections, raise max_connections, or put a pooler between")
 }
 
-/** What such a one may still commit, nobody who follows changes may pass. */
+/** An open write may still commit, so followers of changes cannot read past it. */
 function checkOpen({ oldestWriteMs = 0 }: ServerState): Finding {
   if (oldestWriteMs < openMs) return ok("transactions", "none that writes is open for long")
   return warn(

@@ -7,7 +7,7 @@ import { overdueFinding, overdueMs, shownMax, stalledFinding } from "./work-find
 const deepBytesMax = 1024 ** 3
 const journalBytesMax = 16 * 1024 * 1024
 
-/** What is in a database: who works on it, what waits for a person, and what has grown large. */
+/** Checks the content of a database: which worker has it, what waits for a person, and what has grown large. */
 export function workChecks(db: string, now: number): readonly Finding[] {
   return [checkWorker(db), checkStalled(db), checkOverdue(db, now), checkJournals(db)]
 }

@@ -1,9 +1,9 @@
 import { formatDuration } from "../../core/time/duration.ts"
 import { type Finding, ok, warn } from "./finding.ts"
 
-/** Whoever is due for so long has been forgotten. */
+/** An instance that is due for longer than this has been forgotten by all workers. */
 export const overdueMs = 60_000
-/** Of a list of ids. */
+/** How many ids of a list are shown. */
 export const shownMax = 5
 
 export function stalledFinding(count: number, ids: readonly string[]): Finding {
@@ -11,7 +11,7 @@ export function stalledFinding(count: number, ids: readonly string[]): Finding {
   return warn("stalled", `${count} stalled: ${ids.join(", ")}${count > ids.length ? " …" : ""}`, "perdure why <id> says what each needs")
 }
 
-/** Claimable for a while, and nobody takes them. */
+/** Instances that are due for a while, and that no worker claims. */
 export function overdueFinding(count: number, lateMs: number, id: string): Finding {
   if (count === 0) return ok("overdue", "nothing is overdue")
   return warn(

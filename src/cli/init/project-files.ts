@@ -1,4 +1,4 @@
-/** What a new project consists of: by path, and complete enough to run at once. */
+/** The files of a new project by path. The project runs at once. */
 export function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
   return { "package.json": manifest(name, version), "workflows.ts": workflows, "tsconfig.json": tsconfig, "README.md": readme(name), ".gitignore": gitignore }
 }

@@ -1,7 +1,7 @@
 import type { HistoryEntry } from "../../client-api/client-api.ts"
 import type { Attempt } from "./timeline.ts"
 
-/** When each attempt of a step began and ended, from the entries of a run; for steps with more than one. */
+/** When each attempt began and ended, by step, for steps with more than one attempt. It is read from the entries of a run. */
 export function attemptsOf(entries: readonly HistoryEntry[]): ReadonlyMap<string, readonly Attempt[]> {
   const steps = new Map<string, Attempt[]>()
   for (const { type, at, data } of entries) {
@@ -16,7 +16,7 @@ export function attemptsOf(entries: readonly HistoryEntry[]): ReadonlyMap<string
   return new Map([...steps].filter(([, attempts]) => attempts.length > 1))
 }
 
-/** An attempt that a crash cut off has no end of its own. */
+/** An attempt that a crash interrupted has no entry for its end, so it ends at `at`. */
 function closed(attempt: Attempt | undefined, at: number): Attempt[] {
   if (attempt === undefined) return []
   return [attempt.to === undefined ? { ...attempt, to: at, failed: true } : attempt]

@@ -1,6 +1,6 @@
 const units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
 
-/** For people: "12.3 MiB". */
+/** A size as text for people: "12.3 MiB". */
 export function bytesText(bytes: number): string {
   let value = bytes
   let unit = 0

@@ -5,12 +5,12 @@ import { oneLine, pad, truncate } from "./plain-text.ts"
 import type { Paint, Style } from "./style.ts"
 
 const idWidthMax = 20
-/** Of a terminal that is too narrow for more. */
+/** The width of the id on a narrow terminal. */
 const idWidthMin = 12
 const typeWidth = 18
 const detailsWidthMin = 12
 
-/** A change as `perdure tail` prints it: when, of what, what, and what is worth knowing of it. */
+/** A change as `perdure tail` prints it: the time, the instance, the kind of change, and its details. */
 export function changeLine(change: Change, { style, width, now }: { style: Style; width: number; now: number }): string {
   const time = shortTime(change.at, now)
   const idWidth = width < 80 ? idWidthMin : Math.max(idWidthMax, change.instance.length)
@@ -30,7 +30,7 @@ function detailsOf({ at, data, workflow, version, type }: Change): string[] {
     ...(type === "child.completed" && status !== undefined ? [status] : []),
     ...(attempt === undefined || attempt === 1 ? [] : [`attempt ${attempt}`]),
     ...(durationMs === undefined ? [] : [formatDuration(durationMs)]),
-    // How long it lasts from the change on, however old the change is.
+    // The duration counts from the change, also if the change is old.
     ...[startAt, retryAt].flatMap((then) => (then === undefined ? [] : [`in ${formatDuration(Math.max(0, then - at))}`])),
     ...(wakeAt === undefined ? [] : [`for ${formatDuration(Math.max(0, wakeAt - at))}`]),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),

@@ -4,7 +4,7 @@ const two = (value: number) => String(value).padStart(2, "0")
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 const dayMs = 24 * 60 * 60 * 1000
 
-/** An instant as people near it say it, in local time: `14:03:22` today, `Nov 16 14:03` within some months, else `2025-11-16`. */
+/** An instant in local time: `14:03:22` today, `Nov 16 14:03` within some months, otherwise `2025-11-16`. */
 export function shortTime(at: number, now: number): string {
   const date = new Date(at)
   const today = new Date(now)
@@ -14,7 +14,7 @@ export function shortTime(at: number, now: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-/** `3m ago`, `in 2h`, `now`. */
+/** An instant relative to now: `3m ago`, `in 2h`, `now`. */
 export function relativeTime(at: number, now: number): string {
   const away = Math.abs(now - at)
   if (away < 1000) return "now"

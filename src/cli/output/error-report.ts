@@ -6,8 +6,8 @@ import { shortValue } from "./value-text.ts"
 const chainMax = 20
 
 /**
- * What the user's code threw, for people: its name, its message, the frames of the user's code, and what caused it. Errors in which the engine wraps it
- * come after it. `debug`: all frames, and those of the wrappers as well.
+ * The error of the user's code, for people: its name, its message, the frames of the user's code, and its cause. The errors of the engine that wrap it
+ * follow. `debug` shows all frames, also of the wrapping errors.
  */
 export function errorReport(error: unknown, { debug = false }: { readonly debug?: boolean } = {}): string {
   const wrappers: Error[] = []

@@ -17,16 +17,16 @@ export interface PageOptions {
   readonly style: Style
   readonly attempts: ReadonlyMap<string, readonly Attempt[]>
   readonly rowsMax: number
-  /** Values as long as they are, and errors with their stack. */
+  /** Shows whole values, and errors with their stack. */
   readonly full: boolean
-  /** Errors with every frame of their stack, also those of Perdure. */
+  /** Shows errors with all frames of their stack, also frames of Perdure. */
   readonly debug?: boolean
 }
 
-/** Of a drawing that goes to no terminal. */
+/** The width of the timeline if the output is no terminal. */
 const widthDefault = 100
 
-/** All that is known of an instance, as `perdure show` draws it. */
+/** The page of an instance that `perdure show` prints. */
 export function instancePage(instance: InstanceDescription, options: PageOptions): string {
   const { style, now, width } = options
   const { id, workflow, version, status, phase, run, steps } = instance
@@ -61,7 +61,7 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
   return `${head}${style.dim(truncate(oneLine(about.join(" · ")), width))}\n${drawn === "" ? "" : `\n${drawn}`}${below === "" ? "" : `\n${below}`}`
 }
 
-/** In one line, and where it was thrown in another. */
+/** The error in one line, and the place where it was thrown in another line. */
 function briefError(error: unknown): string {
   const at = thrownAt(error)
   return at === undefined ? errorText(error) : `${errorText(error)}\n    at ${oneLine(at)}`

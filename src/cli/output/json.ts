@@ -3,13 +3,13 @@ import { encodeDocument, encodePlain } from "../../http/plain-body.ts"
 import { isDeeper } from "../../http/wire-format.ts"
 
 export interface JsonOptions {
-  /** Blanks for each level; none: all on one line. */
+  /** Blanks for each level. Without it the text is one line. */
   readonly indent?: number
-  /** The whole is a value of a user, such as the answer to a query: an error is thrown if it is too large. */
+  /** The document is a value of the user, such as the answer to a query. A value that is too large throws an error. */
   readonly isValue?: boolean
 }
 
-/** A value as plain JSON, the same as the HTTP API gives it, but that control characters inside strings are escaped: the text may go to a terminal. */
+/** A value as plain JSON, in the form of the HTTP API. Control characters inside strings are escaped, because the text may go to a terminal. */
 export function asJson(value: unknown, { indent, isValue = false }: JsonOptions = {}): string {
   const text = safeText(isValue ? encodePlain(value) : encodeDocument(value))
   return indent === undefined || text.length > indentedLengthMax || isDeeper(text, indentedDepthMax)
@@ -17,6 +17,6 @@ export function asJson(value: unknown, { indent, isValue = false }: JsonOptions 
     : safeText(JSON.stringify(JSON.parse(text), undefined, indent))
 }
 
-/** What is longer or deeper stays on one line: the blanks before each line could be many times as long as the text. */
+/** A longer or deeper document stays on one line, because its indentation could be many times as long as the text. */
 const indentedLengthMax = 8 * 1024 * 1024
 const indentedDepthMax = 32

@@ -6,7 +6,7 @@ import type { Style } from "./style.ts"
 import { safeLine, safeText } from "../../core/values/safe-text.ts"
 import { oneLine } from "./plain-text.ts"
 
-/** What an engine has to say, as lines on stderr: below an error the lines of the user's files, and what caused it. */
+/** Logs the messages of an engine as lines on stderr. Below an error follow the lines of the user's files and the cause. */
 export function lineLogger({ io, errorStyle }: { readonly io: Pick<Io, "stderr">; readonly errorStyle: Style }): Logger {
   const line = (mark: string, isBrief: boolean) => (message: string, data?: Record<string, unknown>) => {
     const error = data?.["error"]
@@ -24,7 +24,7 @@ export function lineLogger({ io, errorStyle }: { readonly io: Pick<Io, "stderr">
 
 const causesMax = 10
 
-/** The frames of a wrapper's cause stand above it already: below the step that failed. */
+/** A wrapping error needs no frames: the frames of its cause were logged below the failed step. */
 function framesOf(error: unknown): string {
   let text = ""
   let next = isWrapper(error) ? undefined : error

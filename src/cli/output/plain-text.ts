@@ -1,13 +1,13 @@
 import { safeText } from "../../core/values/safe-text.ts"
 
-/** Safe, and without line breaks. */
+/** The text without line breaks and control characters. */
 export function oneLine(text: string): string {
   return safeText(text.replace(/\s*\r?\n\s*/g, " ").replace(/\t/g, " "))
 }
 
 let segmenter: Intl.Segmenter | undefined
 
-/** Made when it is needed: it takes longer than most of what is printed. */
+/** The segmenter is created on first use, because its creation takes longer than most output. */
 function graphemes(text: string): Iterable<{ readonly segment: string }> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })
   return segmenter.segment(text)
@@ -20,7 +20,7 @@ const wide =
 // oxlint-disable-next-line no-control-regex
 const escapes = /\u001b\[[0-9;]*m/g
 
-/** Columns that the text takes in a terminal; the colours take none. */
+/** Columns of the text in a terminal. Colours take no column. */
 export function textWidth(text: string): number {
   const bare = text.replace(escapes, "")
   if (narrow.test(bare)) return bare.length
@@ -29,7 +29,7 @@ export function textWidth(text: string): number {
   return width
 }
 
-/** At most so many columns, the last of them an ellipsis where something is cut off. For text without colours. */
+/** Cuts a text without colours to at most `width` columns. The last column of a cut text is an ellipsis. */
 export function truncate(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   if (width <= 0) return ""
@@ -43,7 +43,7 @@ export function truncate(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** Filled with blanks up to so many columns. */
+/** Fills a text with blanks up to `width` columns. */
 export function pad(text: string, width: number, align: "left" | "right" = "left"): string {
   const blanks = " ".repeat(Math.max(0, width - textWidth(text)))
   return align === "left" ? text + blanks : blanks + text

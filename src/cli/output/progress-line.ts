@@ -4,7 +4,7 @@ import { textWidth } from "./plain-text.ts"
 const everyMs = 100
 const lineEveryMs = 10_000
 
-/** How far something long has come: one line that is written over on a terminal, now and then a line elsewhere. */
+/** Shows the progress of a long operation. On a terminal one line is overwritten; elsewhere a line is written now and then. */
 export class ProgressLine {
   readonly #cli: Invocation
   readonly #isTerminal: boolean
@@ -28,7 +28,7 @@ export class ProgressLine {
     this.#width = textWidth(line)
   }
 
-  /** Leaves nothing behind. */
+  /** Removes the line from the terminal. */
   clear(): void {
     if (this.#width > 0) this.#cli.io.stderr.write(`\r${" ".repeat(this.#width)}\r`)
     this.#width = 0

@@ -25,7 +25,7 @@ export interface ProgressState {
   readonly elapsedMs: number
 }
 
-/** A bar on stderr that moves; silent where stderr is no terminal. */
+/** A moving bar on stderr. It writes nothing if stderr is no terminal. */
 export class Progress {
   readonly #io: Io
   readonly #total: number
@@ -48,7 +48,7 @@ export class Progress {
     this.#io.stderr.write(`\r\u001b[K${progressLine(state, (this.#io.stderr.columns ?? 80) - 1, this.#style)}`)
   }
 
-  /** The line is left empty for what is said next. */
+  /** Empties the line for the next output. */
   clear(): void {
     if (this.#drawnAt !== -Infinity) this.#io.stderr.write("\r\u001b[K")
     this.#drawnAt = -Infinity

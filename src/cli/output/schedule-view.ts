@@ -24,7 +24,7 @@ export function scheduleTable(schedules: readonly ScheduleSummary[], { style, wi
   )
 }
 
-/** All that is known of a schedule, as `perdure schedules show` gives it. */
+/** The page of a schedule that `perdure schedules show` prints. */
 export function schedulePage(schedule: ScheduleDescription, { style, width, io }: Invocation): string {
   const now = io.now()
   const { counts, paused } = schedule

@@ -6,17 +6,17 @@ export interface Column<Row> {
   readonly text: (row: Row) => string
   readonly paint?: (row: Row) => Paint
   readonly align?: "left" | "right"
-  /** It may be cut down to so many columns where the terminal is narrow. Default: it is never cut. */
+  /** The column may be cut to this width on a narrow terminal. Default: it is never cut. */
   readonly widthMin?: number
-  /** Left out where it says nothing of any row. */
+  /** The column is left out if it is empty in all rows. */
   readonly optional?: true
-  /** Left out where the terminal is too narrow for all columns, the last such column first. */
+  /** The column is left out if the terminal is too narrow. The last such column goes first. */
   readonly spare?: true
 }
 
 const gap = 2
 
-/** Rows under titles, no wider than the terminal: what may be cut is cut, widest first, and what may be left out is left out. */
+/** Draws rows under titles, no wider than the terminal. It leaves out columns with `spare`, and cuts columns with `widthMin`, the widest first. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { width, style }: { width: number; style: Style }): string {
   const telling = columns.filter((column) => column.optional !== true || rows.some((row) => column.text(row) !== ""))
   const shown = fitting(rows, telling, width)
@@ -41,7 +41,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return `${[head, ...body].join("\n")}\n`
 }
 
-/** Without columns that can be spared, as long as the others do not fit. */
+/** Leaves out columns with `spare` until the rest fits. */
 function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
   const leastOf = ({ title, text, widthMin = Infinity }: Column<Row>) =>
     Math.min(widthMin, Math.max(textWidth(title), ...rows.map((row) => textWidth(oneLine(text(row))))))
@@ -55,7 +55,7 @@ function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], wid
   )
 }
 
-/** Takes a column's width away, one at a time, from the widest that may still give one. */
+/** Narrows the widest column that may still be cut, one terminal column at a time. */
 function shrink(widths: number[], columns: readonly Column<never>[], available: number): void {
   for (let over = widths.reduce((sum, width) => sum + width, 0) - available; over > 0; over--) {
     let widest: number | undefined

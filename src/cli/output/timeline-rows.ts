@@ -1,6 +1,6 @@
 import type { StepInfo } from "../../core/journal/step-info.ts"
 
-/** A line of a timeline: a step, or a stretch of steps that are folded away. */
+/** A line of a timeline: a step, or a range of folded steps. */
 export interface Row {
   readonly step?: StepInfo
   readonly label: string
@@ -8,7 +8,7 @@ export interface Row {
   readonly to: (now: number) => number
 }
 
-/** Steps in the order in which they were asked for, those inside another right below it. */
+/** The steps in the order of their first ask. Nested steps follow the step around them. */
 export function treeOf(steps: readonly StepInfo[]): readonly Row[] {
   const inside = new Map<string | undefined, StepInfo[]>()
   const known = new Set(steps.map(({ id }) => id))
@@ -50,7 +50,7 @@ function labelOf({ id, name, type, instance, event }: StepInfo): string {
 
 const foldMin = 3
 
-/** The first and the last rows stay, and among the others those that are worth a look; the rest becomes one row per stretch. */
+/** Keeps the first rows, the last rows, and the remarkable rows between them. Each range of other rows becomes one row. */
 export function foldRows(rows: readonly Row[], rowsMax: number): readonly Row[] {
   if (rows.length <= rowsMax) return rows
   const edge = Math.max(1, Math.floor(rowsMax / 4))

@@ -7,7 +7,7 @@ import { timeline, type TimelineOptions } from "./timeline.ts"
 const from = new Date(2026, 10, 16, 14, 0, 0).getTime()
 const options: TimelineOptions = { from, now: from + 1_000, width: 80, style: styleOf(false), rowsMax: 40 }
 
-/** Times are in milliseconds from the start. */
+/** `start` and `end` are milliseconds from the start of the run. */
 function step(id: string, start: number, end: number | undefined, more: Partial<StepInfo> = {}): StepInfo {
   const name = id.split("/").at(-1) ?? id
   const parentId = id.includes("/") ? { parentId: id.slice(0, id.lastIndexOf("/")) } : undefined

@@ -8,12 +8,12 @@ import { foldRows, treeOf } from "./timeline-rows.ts"
 /**
  * The steps of a run as bars over time.
  *
- *   █ an attempt that runs or completed   ╳ the end of one that failed   · between two attempts
- *   ░ a sleep   ▒ a wait or a child       ▸ it goes on                   ─ steps that are folded away
+ *   █ an attempt that runs or completed   ╳ the end of a failed attempt  · between two attempts
+ *   ░ a sleep   ▒ a wait or a child       ▸ the step is not over         ─ folded steps
  */
 export interface Attempt {
   readonly from: number
-  /** Undefined: it runs. */
+  /** Undefined while the attempt runs. */
   readonly to?: number
   readonly failed?: boolean
 }
@@ -24,7 +24,7 @@ export interface TimelineOptions {
   readonly now: number
   readonly width: number
   readonly style: Style
-  /** By step, where there was more than one. */
+  /** The attempts by step, for steps with more than one attempt. */
   readonly attempts?: ReadonlyMap<string, readonly Attempt[]>
   /** More rows than this are folded. */
   readonly rowsMax: number
@@ -69,7 +69,7 @@ function cellOf({ from, to, cells }: Scale, at: number): number {
   return Math.min(cells - 1, Math.max(0, Math.floor(((at - from) / (to - from)) * cells)))
 }
 
-/** Blank but for one stretch, which has at least one cell. */
+/** A row of blanks with one filled range, which has at least one cell. */
 function filled(scale: Scale, from: number, to: number, character: string): string[] {
   const cells = Array.from({ length: scale.cells }, () => " ")
   fill(cells, scale, from, to, character)
@@ -78,7 +78,7 @@ function filled(scale: Scale, from: number, to: number, character: string): stri
 
 function fill(cells: string[], scale: Scale, from: number, to: number, character: string): void {
   const first = cellOf(scale, from)
-  // What ends where the next begins does not cover its first cell.
+  // A bar that ends where the next bar begins does not cover the first cell of the next bar.
   const last = Math.max(first, cellOf(scale, Math.max(from, to - (scale.to - scale.from) / scale.cells / 2)))
   for (let cell = first; cell <= last; cell++) cells[cell] = character
 }
@@ -100,7 +100,7 @@ function barOf(step: StepInfo, { now, attempts }: TimelineOptions, scale: Scale)
   return cells
 }
 
-/** Attempts that failed are red, what lies between attempts is pale, the rest has the colour of the step. */
+/** Paints failed attempts red, the time between attempts pale, and all other cells in the colour of the step. */
 function paintBar(cells: readonly string[], paint: Paint, style: Style): string {
   return cells
     .join("")
@@ -158,7 +158,7 @@ function asideOf(step: StepInfo, now: number): string {
   }
 }
 
-/** How long a sleep or a wait lasts in all. */
+/** The whole duration of a sleep or a wait, as text. */
 function lastingOf({ startedAt }: StepInfo, wakeAt: number): string {
   return formatDuration(Math.max(0, wakeAt - startedAt))
 }

@@ -5,12 +5,12 @@ import { asJson } from "./json.ts"
 import { safeText } from "../../core/values/safe-text.ts"
 import { oneLine, truncate } from "./plain-text.ts"
 
-/** A stored value for people: JSON, indented. Throws TOO_LARGE_FOR_JSON. */
+/** A stored value as indented JSON. Throws TOO_LARGE_FOR_JSON. */
 export function valueText(value: unknown): string {
   return value === undefined ? "" : safeText(asJson(value, { indent: 2, isValue: true }))
 }
 
-/** The same beside other values: where one is too large, only its beginning. */
+/** A stored value as indented JSON, or the beginning of a value that is too large. */
 export function valueTextOrBeginning(value: unknown): string {
   try {
     return valueText(value)
@@ -20,26 +20,26 @@ export function valueTextOrBeginning(value: unknown): string {
   }
 }
 
-/** On one line of at most so many columns. */
+/** A stored value on one line of at most `width` columns. */
 export function shortValue(value: unknown, width = Infinity): string {
   if (value === undefined) return ""
   return truncate(oneLine(isErrorObject(Object(value) as object) ? errorText(value) : beginning(value)), width)
 }
 
-/** More than a terminal shows of a value on one line. */
+/** No terminal shows more of a value on one line. */
 const shownBytesMax = 64 * 1024
 
 function beginning(value: unknown): string {
   return plainBeginning(value, shownBytesMax)
 }
 
-/** An error with what caused it: `StepFailedError: …, because of Error: …`. */
+/** An error with its cause: `StepFailedError: …, because of Error: …`. */
 export function errorText(error: unknown): string {
   if (typeof error !== "object" || error === null) return oneLine(beginning(error))
   const { name, message, cause } = error as { readonly name?: unknown; readonly message?: unknown; readonly cause?: unknown }
   if (typeof message !== "string") return oneLine(beginning(error))
   const text = `${typeof name === "string" ? name : "Error"}: ${message}`
-  // The message of a step that failed ends with that of its cause.
+  // The message of a failed step ends with the message of its cause.
   const more = cause === undefined || cause === error || text.endsWith(messageOf(cause)) ? "" : `, because of ${errorText(cause)}`
   return oneLine(text + more)
 }

@@ -2,12 +2,12 @@ import { resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { usageError } from "../exit-code.ts"
 
-/** Of a database server, as opposed to a file. */
+/** Whether `db` is the address of a database server, and not a file. */
 export function isAddress(db: string): boolean {
   return /^postgres(ql)?:/.test(db)
 }
 
-/** A database as it was given: the address of a server as it is, a file by its whole path. `from`: what a relative path begins at. */
+/** Makes the path of a file absolute, starting at `from`, and leaves the address of a server as it is. */
 export function wholeDatabase(db: string, from: string): string {
   if (isAddress(db)) return db
   return resolve(from, db.startsWith("file:") ? filePath(db) : db)

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite"
 import { sqliteFailure } from "../../stores/sqlite/driver/sqlite-failure.ts"
 
-/** Whether a SQLite file has our tables. Reads only: to open a store on somebody else's file would put our tables into it. */
+/** Whether a SQLite file has the tables of Perdure. It only reads, because opening a store would create the tables in a foreign file. */
 export function isDatabaseOfOurs(path: string): boolean {
   let database: DatabaseSync | undefined
   try {

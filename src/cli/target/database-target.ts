@@ -7,7 +7,7 @@ import { isAddress } from "./database-argument.ts"
 import { requireTables, serverName, serverStore } from "./server-database.ts"
 import { shownPath } from "../user-code/workflow-entry.ts"
 
-/** The database that a command works on itself, rather than asking whoever has it: a file, or the address of a database server. */
+/** The database that a command opens itself, without asking a server of Perdure: a file, or the address of a database server. */
 export function databaseOf(cli: Invocation, command: string): string {
   const { target, options, io } = cli
   if (target.kind === "db") return target.db
@@ -16,7 +16,7 @@ export function databaseOf(cli: Invocation, command: string): string {
   return resolve(io.cwd, "perdure.db")
 }
 
-/** One that is a SQLite file, and is there. */
+/** The database, which has to be an existing SQLite file. */
 export function databaseFileOf(cli: Invocation, command: string): string {
   const db = databaseOf(cli, command)
   if (isAddress(db)) throw forFilesOnly(command)
@@ -24,17 +24,17 @@ export function databaseFileOf(cli: Invocation, command: string): string {
   throw new CommandError("NO_DATABASE", exitCodes.unreachable, `there is no file "${db}"; give the path of the database with --db`)
 }
 
-/** Of a command that copies files. */
+/** The error of a command that works on files only. */
 export function forFilesOnly(command: string): CommandError {
   return usageError(`${command} is for SQLite files; a PostgreSQL database is copied by pg_dump and put back by pg_restore, with its schema "perdure"`)
 }
 
-/** As people and logs see it: a file, or a server without the password. */
+/** The database as it is printed: a file, or a server without the password. */
 export function shownDatabase(db: string, cwd: string): string {
   return isAddress(db) ? `PostgreSQL at ${serverName(db)}` : shownPath(db, cwd)
 }
 
-/** One that is there: a file, or a database with our tables. */
+/** The database, which has to be an existing file, or a database that has the tables of Perdure. */
 export async function presentDatabaseOf(cli: Invocation, command: string): Promise<string> {
   const db = databaseOf(cli, command)
   if (!isAddress(db)) return databaseFileOf(cli, command)
@@ -42,7 +42,7 @@ export async function presentDatabaseOf(cli: Invocation, command: string): Promi
   return db
 }
 
-/** The store in a database, as the user's own program would open it. */
+/** The store of a database, opened as the program of the user would open it. */
 export async function storeOf(db: string): Promise<StoreProvider> {
   if (!isAddress(db)) return (await import("../../sqlite.ts")).sqlite(db)
   return serverStore(db)

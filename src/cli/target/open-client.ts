@@ -6,19 +6,19 @@ import { CommandError, exitCodes } from "../exit-code.ts"
 import { isAddress } from "./database-argument.ts"
 import type { Target } from "./target.ts"
 
-/** A client of a database or of a server. The engine behind a database never executes: the CLI only asks. */
+/** A client of a database or of a server. On a database it is an engine that executes nothing. */
 export interface OpenClient {
   readonly target: Target
   readonly client: Client
-  /** Whether a process executes the workflows of this database; undefined where that cannot be known. */
+  /** Whether a process executes the workflows of this database; undefined if the CLI cannot know. */
   hasWorker(): Promise<boolean | undefined>
-  /** Which workflows are known where the code is not; undefined: a server answers that by itself. */
+  /** The workflows that the database knows. Undefined for a server, which resolves names itself. */
   readonly known: Pick<KnownWorkflows, "require" | "versionOf"> | undefined
   close(): Promise<void>
 }
 
 export interface OpenOptions {
-  /** It follows something, and outlives that a server is away for a while. */
+  /** The command follows a stream, so it waits while a server restarts. */
   readonly isPatient?: boolean
 }
 
@@ -60,13 +60,13 @@ async function openServerDatabase(target: Target & { kind: "db" }, log: Logger):
   return { target, client: engine, hasWorker, known: engine.parts.worker.knownWorkflows, close: () => engine.close() }
 }
 
-/** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */
+/** Connects to a server. A user at a terminal soon learns that no server answers, but a command that follows a stream survives a restart of the server. */
 async function connectTo(target: Target & { kind: "url" }, isPatient: boolean): Promise<OpenClient> {
   const { url, token, serves } = target
   const [{ connect }, { recogniseOwnFrames }] = await Promise.all([import("../../client.ts"), import("../../hosts/node/own-frames.ts")])
   recogniseOwnFrames()
   const options = token === undefined ? {} : { token }
-  // A server of `perdure dev` is away for a moment after each change of a file.
+  // The server of `perdure dev` does not answer for a moment after each change of a file.
   let client = connect(url, { ...options, retryFor: serves === undefined ? "500ms" : "5s" })
   if (isPatient) {
     await client.workflows()

@@ -4,7 +4,7 @@ import type { Store } from "../../ports/store.ts"
 import type { Invocation } from "../invocation.ts"
 import { storeOf } from "./database-target.ts"
 
-/** The store itself, for commands that take its content as it is. It never executes. */
+/** Opens the store without an engine, for commands that read or write its content directly. */
 export async function openStore(cli: Invocation, db: string): Promise<Store> {
   const say = (message: string) => cli.note(message)
   const provider = await storeOf(db)
@@ -13,7 +13,7 @@ export async function openStore(cli: Invocation, db: string): Promise<Store> {
   return store
 }
 
-/** Time and chance for what is written there. */
+/** The clock and the random bytes for writes to that store. */
 export function hostOf({ io }: Invocation): Pick<Host, "now" | "randomBytes"> {
   return { now: () => io.now(), randomBytes: (length) => randomFillSync(new Uint8Array(length)) }
 }

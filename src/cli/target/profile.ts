@@ -6,24 +6,24 @@ import type { Io } from "../io.ts"
 
 /**
  * Profiles: names for databases and servers, in `perdure.config.json` of the project (in this folder or the nearest above it) and in
- * `~/.config/perdure/config.json`; the project's win.
+ * `~/.config/perdure/config.json`. A profile of the project wins over a profile of the user with the same name.
  *
  *   { "profile": "local",
  *     "profiles": { "local": { "db": "./perdure.db" }, "production": { "url": "https://…", "tokenEnv": "PERDURE_PRODUCTION_TOKEN" } } }
  */
 export interface Profile {
   readonly name: string
-  /** Absolute, or the address of a database server. */
+  /** An absolute path, or the address of a database server. */
   readonly db?: string
   readonly url?: string
   readonly token?: string
-  /** The file that says so. */
+  /** The file that defines the profile. */
   readonly file: string
 }
 
 type Place = Pick<Io, "cwd" | "env">
 
-/** Named, or the one that a file names as its default; undefined where there is none. */
+/** The profile of that name, or else the default profile of a file. Undefined if there is none. */
 export function findProfile(place: Place, name: string | undefined): Profile | undefined {
   const files = [projectFile(place.cwd), homeFile(place.env)].filter((file) => file !== undefined && existsSync(file.path)) as ConfigFile[]
   const configs = files.map((file) => ({ file, ...readConfig(file.path) }))
@@ -44,7 +44,7 @@ export function profileNames({ cwd, env }: Place): readonly string[] {
 
 interface ConfigFile {
   readonly path: string
-  /** Written by the user of this machine, not by whoever wrote the project. */
+  /** The user of this machine wrote the file, and not the author of the project. */
   readonly isOwn: boolean
 }
 
@@ -90,7 +90,7 @@ function profileOf(name: string, value: unknown, file: ConfigFile, { env }: Plac
   for (const [key, text] of Object.entries(value)) if (typeof text !== "string") throw usageError(`${where}: "${key}" must be a text`)
   const { db, url, token, tokenEnv } = value as Record<string, string | undefined>
   if ((db === undefined) === (url === undefined)) throw usageError(`${where} must have either "db" or "url"`)
-  // Else a project that somebody hands you could have any secret of your environment sent to its own server.
+  // A foreign project could otherwise send any secret of your environment to its own server.
   if (tokenEnv !== undefined && !file.isOwn && !tokenEnv.startsWith("PERDURE_"))
     throw usageError(`${where}: "tokenEnv" in a project's file must name a variable that begins with PERDURE_`)
   const secret = token ?? (tokenEnv === undefined ? undefined : env[tokenEnv])

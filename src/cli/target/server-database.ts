@@ -3,7 +3,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import type { Database } from "../../stores/postgres/connection/database.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 
-/** A PostgreSQL database as `--db` names it. `?schema=` in the address says which schema, where it is not the usual one. */
+/** A PostgreSQL database as `--db` names it. `?schema=` in the address names a schema other than the default. */
 interface ServerDatabase {
   readonly connectionString: string
   readonly schema: string
@@ -17,7 +17,7 @@ function parsed(db: string): ServerDatabase {
   return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, schema }
 }
 
-/** For people and logs, without user, password and options. */
+/** The address for people and logs, without user, password and options. */
 export function serverName(db: string): string {
   return db
     .replace(/^postgres(?:ql)?:\/*/, "")
@@ -30,7 +30,7 @@ export async function serverStore(db: string, maxConnections = 10): Promise<Stor
   return postgres({ ...parsed(db), maxConnections })
 }
 
-/** Looks into the database without making or changing anything in it; what goes wrong says where. */
+/** Reads from the database without changing it. An error names the database. */
 export async function inspect<T>(db: string, work: (database: Database) => Promise<T>): Promise<T> {
   const { inspectDatabase } = await import("../../stores/postgres/maintenance.ts")
   const { connectionString, schema } = parsed(db)
@@ -43,7 +43,7 @@ export async function inspect<T>(db: string, work: (database: Database) => Promi
   }
 }
 
-/** To open a store makes the tables, which is not what somebody wants who asks for what is there. `from`: who named the database. */
+/** Refuses a database without the tables of Perdure, because opening a store would create them. `from` says who named the database. */
 export async function requireTables(db: string, from: string): Promise<void> {
   const { schemaVersion } = await import("../../stores/postgres/maintenance.ts")
   if ((await inspect(db, schemaVersion)).version > 0) return

@@ -15,7 +15,7 @@ export interface GlobalOptions {
   readonly debug?: boolean
 }
 
-/** What a command is about. `from` says who chose it. */
+/** The database or server of a command. `from` says who chose it. */
 export type Target =
   | { readonly kind: "db"; readonly db: string; readonly from: string }
   | {
@@ -27,12 +27,12 @@ export type Target =
       readonly serves?: string
     }
 
-/** Nobody chose it. */
+/** As `from`: nobody chose the target. */
 export const defaultTarget = "the default"
 const defaultDb = "perdure.db"
 const defaultUrl = "http://127.0.0.1:8787"
 
-/** What is chosen; but in place of a database that `perdure dev` serves, and of what nobody chose, its server. `--db` is always that database. */
+/** The chosen target. A running server of `perdure dev` replaces its database and the default target, but never a database that `--db` names. */
 export function resolveTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Target {
   const chosen = chosenTarget(options, io)
   const isChosen = chosen.from !== defaultTarget
@@ -44,7 +44,7 @@ export function resolveTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env"
   return { kind: "url", url: dev.url, from: `perdure dev, process ${dev.pid}, of ${dev.file}`, serves: dev.db }
 }
 
-/** The options, then a profile that is asked for, then the environment, then the default profile, then `./perdure.db` if it is there, then the local server. */
+/** In this order: the options, the named profile, the environment, the default profile, `./perdure.db` if the file exists, the local server. */
 function chosenTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Target {
   const { PERDURE_DB, PERDURE_URL, PERDURE_TOKEN, PERDURE_PROFILE } = io.env
   const token = options.token ?? PERDURE_TOKEN
@@ -65,7 +65,7 @@ function chosenTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Targ
 function ofProfile(name: string, options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Target {
   const profile = findProfile(io, name)
   const from = `profile "${name}" of ${profile?.file}`
-  // PERDURE_TOKEN belongs to PERDURE_URL and --url: a profile brings its own.
+  // PERDURE_TOKEN belongs to PERDURE_URL and --url. A profile has its own token.
   return profile?.url === undefined ? database(profile?.db ?? "", from, io.cwd) : server(profile.url, options.token ?? profile.token, from)
 }
 

@@ -6,7 +6,7 @@ export function noWorker({ target }: OpenClient): string {
   return `no worker is running on this ${target.kind === "db" && isAddress(target.db) ? "database" : "file"}`
 }
 
-/** Says it where what was accepted lies there because nobody executes the workflows of the database. */
+/** Notes that an accepted request has to wait if no process executes the workflows of the database. */
 export async function noteWorker(cli: Invocation, open: OpenClient): Promise<void> {
   if ((await open.hasWorker()) === false) cli.note(`accepted; ${noWorker(open)}`)
 }

@@ -12,11 +12,11 @@ import type { Target } from "../target/target.ts"
 
 export interface CheckSource {
   readonly journals: JournalSource
-  /** For people. */
+  /** The source as people name it. */
   readonly name: string
 }
 
-/** Where the journals to be checked are. A database is only read: one that other code is running on must stay as it is. */
+/** Opens the journals to check. A database is only read, because workers with other code may be running on it. */
 export async function openCheckSource(cli: Invocation, files: readonly string[] | undefined, options: EngineOptions): Promise<CheckSource> {
   const { io } = cli
   if (files !== undefined) return { journals: readExports(files.map((file) => resolve(io.cwd, file))), name: files.join(", ") }
@@ -38,7 +38,7 @@ export async function openCheckSource(cli: Invocation, files: readonly string[] 
   return { journals: engine, name: target.db }
 }
 
-/** To open a store on an older schema would migrate it under those who work on it. */
+/** Opens a database, and refuses an older schema: opening would migrate it while workers with older code may be running on it. */
 async function unchangedStore({ db, from }: Target & { kind: "db" }): Promise<StoreProvider> {
   const { inspect, requireTables, serverStore } = await import("../target/server-database.ts")
   const { newestSchema, schemaVersion } = await import("../../stores/postgres/maintenance.ts")
@@ -50,7 +50,7 @@ async function unchangedStore({ db, from }: Target & { kind: "db" }): Promise<St
   )
 }
 
-/** The file itself where this code knows its schema; a copy with the newer schema where it is older. */
+/** The file, or a migrated copy of it if its schema is older. */
 async function readableFile(cli: Invocation): Promise<string> {
   const { databaseFileOf } = await import("../target/database-target.ts")
   const { copyDatabase, migrateFile, newestSchema, schemaOf } = await import("../../stores/sqlite/file/database-file.ts")

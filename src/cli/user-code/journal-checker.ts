@@ -9,7 +9,7 @@ import { NodeHost } from "../../hosts/node/node-host.ts"
 
 const patienceMs = 500
 
-/** Checks journals in this process, which the code that is tried out must not take down. */
+/** Checks journals in this process. A failure in the checked code must not end the process. */
 export async function checkWorkflows(
   workflows: readonly AnyWorkflow[],
   source: JournalSource,
@@ -20,7 +20,7 @@ export async function checkWorkflows(
 ): Promise<CheckReport> {
   const host = new NodeHost(consoleLogger)
   const engine = {}
-  // What nobody handles in code that is only tried out is no concern of anybody's.
+  // Unhandled rejections of the checked code are ignored.
   const stop = host.onUnhandledRejection(() => undefined)
   try {
     return await checkAll(workflows, journalsOf(source, filter, payloadCodecs(options)), {

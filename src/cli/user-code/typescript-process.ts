@@ -5,8 +5,8 @@ import type { Invocation } from "../invocation.ts"
 import { isTypeScript, typeScriptFlags } from "./workflow-entry.ts"
 
 /**
- * Older Nodes load TypeScript only with an option. Where that is missing, the same command is run again in a process that has it. Answers
- * whether that was done.
+ * Older versions of Node load TypeScript only with an option. If the option is missing, the command runs again in a process that has it. Resolves to
+ * whether it did.
  */
 export async function ranWithTypes(cli: Invocation, entry: string): Promise<boolean> {
   const flags = isTypeScript(entry) ? typeScriptFlags() : []
@@ -15,7 +15,7 @@ export async function ranWithTypes(cli: Invocation, entry: string): Promise<bool
   const kept = process.execArgv.filter((flag) => !/^--no-(experimental-)?strip-types$/.test(flag))
   const child = spawn(process.execPath, [...kept, ...flags, main, ...words], { stdio: "inherit" })
   const ended = once(child, "exit") as Promise<[code: number | null]>
-  // Ctrl-C reaches both; what comes from elsewhere is passed on. Either way its end is awaited.
+  // Ctrl-C reaches both processes, and other signals are passed on. In both cases the end of the child is awaited.
   cli.io.signal.addEventListener("abort", () => child.kill("SIGTERM"))
   cli.onClose(async () => void (await ended))
   cli.exitCode = (await ended)[0] ?? 1

@@ -6,7 +6,7 @@ import type { Io } from "../io.ts"
 const extensions = [".ts", ".mts", ".js", ".mjs"]
 const places = ["perdure.config", "workflows", "src/workflows", "workflows/index", "src/workflows/index"]
 
-/** The module that exports the user's workflows: the one that is named, or the first of the usual places that is there. */
+/** The module that exports the workflows of the user: the named one, or the first of the usual paths that exists. */
 export function findEntry({ cwd }: Pick<Io, "cwd">, named: string | undefined): string {
   if (named !== undefined) return namedEntry(cwd, named)
   for (const place of places) {
@@ -30,7 +30,7 @@ function namedEntry(cwd: string, named: string): string {
   return entry
 }
 
-/** As people name it: from where they are. */
+/** A path relative to the current folder, as people write it. */
 export function shownPath(path: string, cwd: string): string {
   const shown = relative(cwd, path)
   return shown === "" || shown.startsWith("..") ? path : `./${shown}`
@@ -40,9 +40,9 @@ export function isTypeScript(path: string): boolean {
   return [".ts", ".mts", ".cts"].includes(extname(path))
 }
 
-/** What Node needs on its command line to load TypeScript; older ones strip types only when they are told to. */
+/** The flags that Node needs to load TypeScript. Older versions strip types only with a flag. */
 export function typeScriptFlags(): readonly string[] {
-  // Not in the types of Node that we are compiled with.
+  // The types of Node do not declare this property.
   const strips = (process.features as { readonly typescript?: string | false }).typescript
   return typeof strips === "string" ? [] : ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"]
 }

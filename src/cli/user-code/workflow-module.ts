@@ -8,7 +8,7 @@ import type { EngineOptions } from "../../engine/settings.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 import { isTypeScript, shownPath } from "./workflow-entry.ts"
 
-/** What a module gives: the workflows among its exports, and the options of the engine beside them in its default export. */
+/** The workflows among the exports of a module, and the engine options in its default export. */
 export interface WorkflowModule {
   readonly workflows: readonly AnyWorkflow[]
   readonly options: EngineOptions
@@ -40,12 +40,12 @@ export async function loadWorkflows(entry: string, cwd: string): Promise<Workflo
 /** `export default { workflows, codec, maxConcurrentSteps … }`. */
 function optionsOf(value: unknown): EngineOptions {
   if (typeof value !== "object" || value === null || !("workflows" in value)) return {}
-  // Which database it is, and who executes, is for the command to say.
+  // The command decides about the database and the role.
   const { workflows: _, store: __, role: ___, log: ____, ...options } = value as EngineOptions & Record<"workflows" | "store" | "role" | "log", unknown>
   return options
 }
 
-/** A workflow, an array of them, or an object that has them under `workflows`. */
+/** Collects a workflow, an array of workflows, or an object with workflows under `workflows`. */
 function collect(value: unknown, name: string, found: Map<AnyWorkflow, string>): void {
   if (isDefinition(value) || givesDefinition(value)) {
     const workflow = definitionOf(value)
@@ -75,14 +75,14 @@ function notLoaded(entry: string, shown: string, cwd: string, error: unknown): C
   return new CommandError("NOT_LOADED", exitCodes.usage, `${shown} could not be loaded: ${place === undefined ? "" : `${place}: `}${text}`, { cause: error })
 }
 
-// Older Nodes draw the place into the message.
+// Older versions of Node draw the place into the message.
 const drawnPlace = /,-\[(\d+):\d+\]/
 
 function messageOf({ message }: Error): string {
   return drawnPlace.test(message) ? (message.split("\n")[0] ?? "").replace(/^\s*x /, "") : message
 }
 
-/** Where in the user's files an error comes from: the first line of a syntax error's stack, or the first frame that is not Node's own. */
+/** The place of an error in the files of the user: the first line of the stack of a syntax error, or the first frame outside of Node. */
 function placeOf(error: unknown, cwd: string): string | undefined {
   if (!(error instanceof Error) || error.stack === undefined) return undefined
   const [first = ""] = error.stack.split("\n")
@@ -99,7 +99,7 @@ function isOurs(file: string): boolean {
   return file === fileURLToPath(import.meta.url)
 }
 
-/** Node tells the place of a syntax error in JavaScript only to its console; an older one draws it into the message for TypeScript, without the file. */
+/** Node prints the place of a syntax error in JavaScript only to its console. Older versions draw the place into the message for TypeScript, without the file. */
 function checkedPlace(entry: string, cwd: string, error: SyntaxError): string | undefined {
   const shown = shownPath(entry, cwd)
   const [, drawn] = drawnPlace.exec(error.message) ?? []
@@ -109,7 +109,7 @@ function checkedPlace(entry: string, cwd: string, error: SyntaxError): string | 
   return line === undefined ? undefined : `${shown}:${line}`
 }
 
-/** Whether it is this module that is wrong, and not one that it imports. */
+/** Whether this module can be parsed. If so, the error is in a module that it imports. */
 function canStrip(file: string): boolean {
   try {
     stripTypeScriptTypes(readFileSync(file, "utf8"))

@@ -5,13 +5,13 @@ import type { OpenClient } from "../target/open-client.ts"
 export interface KnownWorkflow {
   readonly version?: string
   readonly queue?: string
-  /** An instance of it. */
+  /** The id of an instance of the workflow. */
   readonly instance?: string
 }
 
 /**
- * A workflow by its name, for a client that has no code. A server knows which version is meant, and its task queue. Beside a database the
- * version is the last that a running worker offers, else that of the newest instance; the task queue is that of the newest instance.
+ * A workflow by its name, for a client without code. A server chooses the version and the task queue itself. On a database the version is the last one
+ * that a running worker offers, or else the version of the newest instance. The task queue is the one of the newest instance.
  */
 export async function knownWorkflow({ client, known }: OpenClient, name: string, given: KnownWorkflow): Promise<KnownWorkflow> {
   if (!known) return given
@@ -24,7 +24,7 @@ export async function knownWorkflow({ client, known }: OpenClient, name: string,
   }
 }
 
-/** A definition whose code is never called: an engine that only asks takes its name and version. */
+/** A definition whose code is never called. A client takes only its name and version. */
 export function definitionOf(name: string, version: string): AnyWorkflow {
   return workflow(name, { version }, async () => undefined)
 }

@@ -1,4 +1,4 @@
-// What is done to a database without opening a store on it: the command line looks, and migrates as a step of its own.
+// What the command line does to a database without opening a store on it: it inspects the database, and migrates it as a separate step.
 
 import { durationMs } from "../../core/time/duration.ts"
 import { isLive } from "./schema/claim-functions.ts"
@@ -14,13 +14,13 @@ import { serversOf } from "./connection/server-address.ts"
 
 export const newestSchema: number = migrations.at(-1)?.version ?? 0
 
-/** Calls `work` with a database that is closed afterwards. Nothing is made in it. */
+/** Calls `work` with a database that is closed afterwards. Creates nothing in it. */
 export async function inspectDatabase<T>(connectionString: string, schema: string, work: (database: Database) => Promise<T>): Promise<T> {
   checkSchemaName(schema)
   const pg = await loadPg()
   const servers = serversOf(connectionString)
   const pool = ownPool(pg, servers, { max: 2, connectionTimeoutMillis: durationMs("10s") })
-  // One that nobody hears would end the process.
+  // An error event without a listener would end the process.
   pool.on("error", () => undefined)
   const database = new Database(pool, pg.types, `"${schema.replaceAll('"', '""')}"`, servers.map(({ name }) => name).join(" or "))
   try {
@@ -51,7 +51,7 @@ export async function missingFunctions(database: Database): Promise<number> {
   return (await missingNames(database)).length
 }
 
-/** What an operator wants to know of the server. */
+/** The state of the server, for operators. */
 export interface ServerState {
   readonly version: string
   readonly versionNumber: number
@@ -59,7 +59,7 @@ export interface ServerState {
   readonly bytes: number
   readonly connections: number
   readonly connectionsMax: number
-  /** How long the oldest transaction that writes has been open. */
+  /** How long the oldest transaction that has written is open. */
   readonly oldestWriteMs: number | undefined
 }
 
@@ -83,11 +83,11 @@ export async function serverState(database: Database): Promise<ServerState> {
   }
 }
 
-/** Who works on it, what waits for a person, and what nobody takes. */
+/** Workers, instances that wait for a person, and instances that no worker claims. */
 export interface WorkState {
   readonly workers: number
   readonly stalled: { readonly count: number; readonly ids: readonly string[] }
-  /** Claimable since before that time, and not taken. */
+  /** Instances that have been claimable for longer than `overdueMs`. */
   readonly overdue: { readonly count: number; readonly since: number | undefined; readonly id: string | undefined }
 }
 

@@ -15,20 +15,20 @@ import { keepOrder } from "./reads/change-order.ts"
 import { outcomeOf, writeTurns, type Written } from "./turns/turn-batch-writer.ts"
 
 /**
- *   SAVEPOINT perdure_call      fails where no transaction is open
+ *   SAVEPOINT perdure_call      fails if no transaction is open
  *     what is started or sent
- *     NOTIFY                    heard when the caller commits. It takes a lock on the whole database then; our own commits do without
- *   RELEASE perdure_call        or ROLLBACK TO, where it came to nothing: the rest of the caller's transaction stands
+ *     NOTIFY                    arrives when the caller commits. The commit then takes a lock on the whole database; commits of the store do not
+ *   RELEASE perdure_call        or ROLLBACK TO if the call failed: the rest of the caller's transaction stays
  */
 export class PostgresCallerTransactions implements CallerTransactions {
   readonly #components: PostgresComponents
-  /** Clients that are known to lead to this database. */
+  /** Clients that are connected to this database. */
   readonly #known = new WeakSet<object>()
-  /** What is under way on a client: savepoints of two calls must not cross. */
-  readonly #underWay = new WeakMap<object, Promise<unknown>>()
+  /** The call that is under way on a client. Calls on one client wait for each other, because their savepoints must not overlap. */
+  readonly #pending = new WeakMap<object, Promise<unknown>>()
   #identity: string | undefined
 
-  /** `identity`: of the database, if its role may know. */
+  /** `identity`: the identity of the database, if the role may read it. */
   constructor(components: PostgresComponents, identity: string | undefined) {
     this.#components = components
     this.#identity = identity
@@ -37,9 +37,9 @@ export class PostgresCallerTransactions implements CallerTransactions {
   async within<T>(client: unknown, work: (store: StoreWithin) => Promise<T>): Promise<T> {
     if (!isClient(client))
       throw bad("transaction is no client of pg: it has no query method; give what pool.connect() gives, or an adapter with query(text, values)")
-    const before = this.#underWay.get(client) ?? Promise.resolve()
+    const before = this.#pending.get(client) ?? Promise.resolve()
     const result = before.then(() => this.#call(client, work))
-    this.#underWay.set(
+    this.#pending.set(
       client,
       result.catch(() => undefined),
     )
@@ -64,14 +64,14 @@ export class PostgresCallerTransactions implements CallerTransactions {
       await queries.run("RELEASE SAVEPOINT perdure_call")
       return result
     } catch (error) {
-      // Where that fails, too, the transaction is spoilt anyway, and the caller's next statement tells.
+      // If this fails too, the transaction has failed anyway, and the caller's next statement says so.
       await queries.run("ROLLBACK TO SAVEPOINT perdure_call").catch(() => undefined)
       await queries.run("RELEASE SAVEPOINT perdure_call").catch(() => undefined)
       throw this.#failure(error)
     }
   }
 
-  /** A start in another database would be found by nobody. */
+  /** No worker would find a start in another database. */
   async #recognise(queries: Queries): Promise<void> {
     const theirs = await identityOf(queries)
     const ours = (this.#identity ??= await identityOf(this.#components.database))
@@ -85,12 +85,12 @@ export class PostgresCallerTransactions implements CallerTransactions {
   #failure(error: unknown): unknown {
     if (PerdureError.is(error)) return error
     const state = sqlStateOf(error)
-    const why = state === undefined ? undefined : troubles[state]
+    const why = state === undefined ? undefined : transactionErrors[state]
     if (why !== undefined) return bad(why, { postgresCode: state }, error)
     if (state === undefined && error instanceof Error && /not queryable|Client was closed|has ended/i.test(error.message))
       return bad("the client of that transaction is closed; call before you commit and give it back", {}, error)
     if (isUndefinedFunction(error)) {
-      // Nobody waits for that: callers may hold all connections of the pool until their transactions end.
+      // The call does not wait for the functions: callers may hold all connections of the pool until their transactions end.
       createFunctions(this.#components.database).catch(() => undefined)
       return new PerdureError(
         "STORE_FAILED",
@@ -114,7 +114,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
   }
 }
 
-const troubles: Readonly<Record<string, string>> = {
+const transactionErrors: Readonly<Record<string, string>> = {
   "25P01": "no transaction is open on the client: it was not begun, or has ended; call between BEGIN and COMMIT, and await the call",
   "25P02": "the transaction of that client has failed before; roll it back",
   "3B001": "the transaction was ended while the call was under way; await the call before COMMIT",
@@ -129,7 +129,7 @@ function isClient(client: unknown): client is TransactionClient {
   return typeof client === "object" && client !== null && "query" in client && typeof client.query === "function"
 }
 
-/** Names the server and the database, whatever way leads there. */
+/** Names the server and the database, by whatever address they were reached. */
 export async function identityOf(queries: Queries): Promise<string> {
   const row = await queries.get("identity", `SELECT current_database()::text || '@' || (SELECT system_identifier::text FROM pg_control_system()) AS name`)
   return String(row?.["name"])
@@ -165,7 +165,7 @@ class WithinCaller implements StoreWithin {
   async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const { committer } = this.#components
     const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
-    // Before any row is locked: whoever has the locks of flow control waits for rows.
+    // Read before any row is locked, because transactions with the locks of flow control wait for rows.
     const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)
     const written =
       limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#components.database, turns, "plain")) : await this.#writeLimited(turns, limited)
@@ -175,9 +175,9 @@ class WithinCaller implements StoreWithin {
   }
 
   /**
-   * The locks of flow control would be the caller's until its transaction ends, and nobody could claim anything with these limits meanwhile.
-   * What has no slot and stands in no line has none to give back: it is written without them, and nobody else can change that once its row
-   * is locked. Only where it turns out to have one, all is done again under the locks.
+   * The caller would keep the locks of flow control until its transaction ends, and no worker could claim instances with these limits meanwhile. An instance
+   * that holds no slot and is not queued has nothing to release, so its turn is written without the locks. Once its row is locked, no other transaction can
+   * change that. If an instance turns out to hold a slot, the turns are rolled back and written again under the locks.
    */
   async #writeLimited(turns: readonly Turn[], limited: readonly string[]): Promise<readonly Written[]> {
     await this.#requireFreshReads()
@@ -196,7 +196,7 @@ class WithinCaller implements StoreWithin {
     return this.#wrote(this.#components.committer.write(session, this.#queries, turns))
   }
 
-  /** Flow control reads under its locks what is there now, and not what was there when the transaction began. */
+  /** Under its locks, flow control must read the current rows, and not the rows from when the transaction began. */
   async #requireFreshReads(): Promise<void> {
     const row = await this.#queries.get("isolation", "SELECT current_setting('transaction_isolation') AS level")
     if (row?.["level"] === "read committed") return

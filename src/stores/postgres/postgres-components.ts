@@ -6,7 +6,7 @@ import type { ServerClock } from "./connection/server-clock.ts"
 import type { FunctionUse } from "./schema/function-use.ts"
 import { TurnCommitter } from "./turns/turn-committer.ts"
 
-/** What the parts of one open store share. */
+/** The objects that the parts of one open store share. */
 export interface PostgresComponents {
   readonly database: Database
   readonly calls: ListenConnectionCalls

@@ -12,37 +12,37 @@ import type { Database } from "./connection/database.ts"
 import { countQuery, pageQuery, statusesOf } from "./reads/instance-query.ts"
 import { toInstanceRow } from "./reads/instance-row.ts"
 import type { PostgresComponents } from "./postgres-components.ts"
-import { deliver, deliverOrCreate, deliverTold, readInstance } from "./turns/instance-queries.ts"
-import { standingReader } from "./reads/status-reader.ts"
+import { deliver, deliverOrCreate, deliverWithPush, readInstance } from "./turns/instance-queries.ts"
+import { statusReader } from "./reads/status-reader.ts"
 
 export class PostgresDirectory implements Directory {
   readonly #database: Database
   readonly #components: PostgresComponents
   readonly #changes: ChangeReader
-  readonly #standings: ReturnType<typeof standingReader>
+  readonly #statuses: ReturnType<typeof statusReader>
 
   constructor(components: PostgresComponents) {
     this.#components = components
     this.#database = components.database
-    this.#standings = standingReader(components.database)
+    this.#statuses = statusReader(components.database)
     this.#changes = new ChangeReader(components.database, (againMs) => components.notifier.lookLater(againMs))
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     if (messages.length === 0) return []
     const { notifier } = this.#components
-    const told = notifier.notificationFor(messages)
+    const notification = notifier.notificationFor(messages)
     const [message] = messages
-    if (told && "mail" in told && message) return [await deliverTold(this.#components.calls, message, told)]
-    if (told) return deliver(this.#database, this.#database, messages, told)
-    let isNews = true
+    if (notification && "mail" in notification && message) return [await deliverWithPush(this.#components.calls, message, notification)]
+    if (notification) return deliver(this.#database, this.#database, messages, notification)
+    let mayBeDelivered = true
     try {
       const deliveries = await deliver(this.#database, this.#database, messages)
-      isNews = deliveries.includes("delivered")
+      mayBeDelivered = deliveries.includes("delivered")
       return deliveries
     } finally {
-      // Also where the answer was lost: they may be there.
-      if (isNews) notifier.messagesDelivered(messages.map(({ instance }) => instance))
+      // Also if the answer was lost, because the messages may be there.
+      if (mayBeDelivered) notifier.messagesDelivered(messages.map(({ instance }) => instance))
     }
   }
 
@@ -58,7 +58,7 @@ export class PostgresDirectory implements Directory {
     return readInstance(this.#database, this.#database, id)
   }
 
-  readonly statusWithEnding = (id: string): Promise<StatusWithEnding | undefined> => this.#standings.read(id)
+  readonly statusWithEnding = (id: string): Promise<StatusWithEnding | undefined> => this.#statuses.read(id)
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     isOldestFirst(order)

@@ -29,9 +29,9 @@ export class PostgresFlowControl implements FlowControl {
     for (const { workflow, limits } of workflows) {
       const known = knownOf(workflow)
       const wanted = [...limits, ...removedLimits([...known.keys()], limits)]
-      for (const limit of wanted) if (!isEqualStart(known.get(limit.name)?.declared, limit)) changed.push({ workflow, limit })
+      for (const limit of wanted) if (!isSameLimit(known.get(limit.name)?.declared, limit)) changed.push({ workflow, limit })
     }
-    // Every worker declares when it starts: mostly what is there.
+    // Every worker declares its limits when it starts, and most of them are there already.
     if (changed.length === 0) return
     await this.#change(
       changed.map(({ workflow, limit }) => ({ workflow, name: limit.name })),
@@ -133,32 +133,32 @@ export class PostgresFlowControl implements FlowControl {
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#components.flow.news.subscribe(listener)
+    return this.#components.flow.admissions.subscribe(listener)
   }
 
-  /** Writes other numbers, and lets in whom they let in. False: nothing is written. */
+  /** Writes other numbers, and admits the instances that the numbers allow. False: nothing is written. */
   async #change(limits: readonly { readonly workflow: string; readonly name: string }[], write: (queries: Queries) => Promise<boolean>): Promise<boolean> {
     const workflows = limits.map(({ workflow }) => workflow)
     return this.#components.flow.transaction(
       async () => workflows,
       async (session, queries) => {
         if (!(await write(queries))) return false
-        // The numbers in force are others now.
+        // Reads the numbers again, because they have changed.
         const changed = await FlowSession.begin(queries, this.#database, workflows)
-        const lines: string[] = []
-        for (const { workflow, name } of limits) lines.push(...(await this.#lines(queries, `${workflow}/${name}`)))
-        await changed.run([], (admission) => admission.limitsChanged(lines))
-        session.letIn.push(...changed.letIn)
+        const queues: string[] = []
+        for (const { workflow, name } of limits) queues.push(...(await this.#queues(queries, `${workflow}/${name}`)))
+        await changed.run([], (admission) => admission.limitsChanged(queues))
+        session.admitted.push(...changed.admitted)
         return true
       },
     )
   }
 
-  /** The keys of a limit that somebody may be parked on: the limit as a whole, and each of its keys. */
-  async #lines(queries: Queries, whole: string): Promise<string[]> {
+  /** The keys of a limit that instances may be queued for: the limit as a whole, and each of its keys. */
+  async #queues(queries: Queries, whole: string): Promise<string[]> {
     const rows = await queries.all(
       "lines",
-      // "0" comes right after "/".
+      // In the order of characters, "0" comes right after "/".
       `SELECT DISTINCT i.queued_for FROM ${this.#schema}.instance i WHERE i.queued_for > $1 || '/' AND i.queued_for < $1 || '0'`,
       toText(whole),
     )
@@ -185,6 +185,6 @@ interface Known {
   readonly override: LimitNumbers | undefined
 }
 
-function isEqualStart(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
+function isSameLimit(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
   return known?.max === max && known.perMs === perMs
 }

@@ -60,7 +60,7 @@ export class PostgresJournalStore implements JournalStore {
       const { clock, notifier } = this.#components
       const sentAt = clock.sentAt()
       const row = await this.#database.get("renew", `SELECT ${functions.renewLease}($1, $2) AS dead, ${functions.nowMs}() AS now`, toText(worker), leaseMs)
-      // Somebody else's lease is over, and nobody told: whoever listens has a reason to look.
+      // The lease of another worker has expired, and no notification tells of that: the listeners of this process must look.
       if (row?.["dead"] === true) notifier.notifySelf()
       if (row) clock.noted(sentAt, integer(row, "now"))
       if (offers) await this.#offer(worker, offers)
@@ -69,21 +69,21 @@ export class PostgresJournalStore implements JournalStore {
     }
     const row = await this.#database.get(
       "give-up",
-      // With it go those of workers that died long ago and owned nothing: nobody else would look at them.
+      // The statement also deletes leases of workers that died long ago and owned nothing, because nothing else would.
       `WITH over AS (DELETE FROM ${s}.lease WHERE worker = $1 OR until < ${functions.nowMs}() - ${staleMs})
-      SELECT ${functions.releaseInstances}(ARRAY[$1::text], true, NULL, '{}', ${functions.nowMs}()) AS resting, ${functions.limitedWorkflows}(ARRAY[$1::text], NULL) AS workflows`,
+      SELECT ${functions.releaseInstances}(ARRAY[$1::text], true, NULL, '{}', ${functions.nowMs}()) AS at_rest, ${functions.limitedWorkflows}(ARRAY[$1::text], NULL) AS workflows`,
       toText(worker),
     )
     if (list<string>(row, "workflows").length > 0) {
       await this.#components.flow.transaction(
         (queries) => limitedWorkflows(queries, this.#database, [worker], null),
-        (session, queries, locked) => this.#claimer.abandon(session, queries, [worker], locked),
+        (session, queries, locked) => this.#claimer.releaseDead(session, queries, [worker], locked),
       )
     }
     this.#components.notifier.work()
   }
 
-  /** Writes only what is new: a worker says the same whenever it renews its lease. Offers of workers without a lease go on that occasion. */
+  /** Writes the offers if they have changed, and then deletes the offers of workers without a lease. A worker repeats its offers with each renewal. */
   async #offer(worker: string, offers: readonly Offer[]): Promise<void> {
     const s = this.#database.schema
     await this.#database.all(
@@ -103,14 +103,14 @@ export class PostgresJournalStore implements JournalStore {
     const { functions } = this.#database
     const row = await this.#database.get(
       "release",
-      `SELECT ${functions.releaseInstances}(ARRAY[$1::text], false, $2, '{}', ${functions.nowMs}()) AS resting, ${functions.limitedWorkflows}(ARRAY[$1::text], $2) AS workflows`,
+      `SELECT ${functions.releaseInstances}(ARRAY[$1::text], false, $2, '{}', ${functions.nowMs}()) AS at_rest, ${functions.limitedWorkflows}(ARRAY[$1::text], $2) AS workflows`,
       toText(worker),
       ids.map(toText),
     )
     if (list<string>(row, "workflows").length > 0) {
       await this.#components.flow.transaction(
         (queries) => limitedWorkflows(queries, this.#database, [worker], ids),
-        (session, queries, locked) => this.#claimer.disown(session, queries, [worker], false, ids, locked),
+        (session, queries, locked) => this.#claimer.release(session, queries, [worker], false, ids, locked),
       )
     }
     this.#components.notifier.work()
@@ -121,7 +121,7 @@ export class PostgresJournalStore implements JournalStore {
     try {
       return await this.#committer.commit(turns)
     } finally {
-      // Also where the answer was lost: they may be written.
+      // The other processes are also told if the answer was lost, because the turns may be written.
       this.#components.notifier.turnsCommitted(turns)
     }
   }

@@ -7,38 +7,38 @@ import { openPostgresStore } from "./postgres-store.ts"
 import { checkSchemaName } from "./connection/schema-name.ts"
 import { type ServerAddress, serverOfPool, serversOf } from "./connection/server-address.ts"
 
-/** Options of `postgres`: a connection string or a pool; everything else has a default. */
+/** Options of `postgres`: a connection string or a pool. Everything else has a default. */
 export interface PostgresOptions {
   /**
-   * Such as "postgresql://user:password@host/database". Several servers, of which one at a time can be written to, are separated by
-   * commas: "postgresql://user:password@db1:5432,db2:5432/database?target_session_attrs=read-write".
+   * For example "postgresql://user:password@host/database". Commas separate several servers, of which one at a time accepts writes:
+   * "postgresql://user:password@db1:5432,db2:5432/database?target_session_attrs=read-write".
    */
   readonly connectionString?: string
-  /** In place of a connection string: a pool of `pg`, of at least three connections. It stays open when the engine closes. */
+  /** A pool of `pg` with at least three connections, instead of a connection string. The pool stays open when the engine closes. */
   readonly pool?: PostgresPool
-  /** The schema that holds the tables; it is created if it is not there. Default "perdure". */
+  /** The schema that holds the tables. It is created if it does not exist. Default "perdure". */
   readonly schema?: string
   /**
-   * In how many partitions, by a hash of the instance, the tables of a new schema are made: for databases of hundreds of millions of rows.
-   * Default none. It is the same for all who open the schema, or left out.
+   * How many partitions, by a hash of the instance, the tables of a new schema have: for databases of hundreds of millions of rows.
+   * Default none. All processes that open the schema give the same number, or leave it out.
    */
   readonly partitions?: number
-  /** Connections at most, where there is no pool. One of them listens. Default 10. */
+  /** The largest number of connections if there is no `pool`. One of them listens. Default 10. */
   readonly maxConnections?: number
   /**
-   * Where the one connection leads that listens for notifications. Default: as the others. Behind PgBouncer in transaction mode it needs a
-   * way of its own to the server. `false`: nobody listens, and the engine asks again and again.
+   * The address of the one connection that listens for notifications. Default: the address of the other connections. Behind PgBouncer in transaction mode,
+   * this connection needs the address of the server itself. `false`: no connection listens, and the engine polls.
    */
   readonly listen?: { readonly connectionString: string } | false
-  /** `false`: statements are not prepared by name. PgBouncer in transaction mode needs that before its version 1.21. Default true. */
+  /** `false`: statements are not prepared by name. PgBouncer before version 1.21 needs that in transaction mode. Default true. */
   readonly prepare?: boolean
-  /** Where there is no pool: how long a server may be silent until the connection counts as lost. Default "30s". */
+  /** How long a server may be silent before the connection counts as lost, if there is no `pool`. Default "30s". */
   readonly answerTimeout?: Duration
 }
 
 /**
- * A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. It needs the package `pg`. Throws `BAD_OPTION` for
- * options that are wrong; whether the server is there is known when the engine opens (`STORE_UNREACHABLE`, `DATABASE_UNREADABLE`).
+ * A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute workflows. It needs the package `pg`. Throws
+ * `BAD_OPTION` for wrong options. Opening the engine throws `STORE_UNREACHABLE` or `DATABASE_UNREADABLE` if the database cannot be used.
  *
  * @example
  * const engine = await Perdure.open({
@@ -83,7 +83,7 @@ function checkListen(listen: PostgresOptions["listen"]): void {
 }
 
 export function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {
-  // A server that vanished without a word is noticed on connections that only wait, too.
+  // With keep-alive, an idle connection also notices that its server has vanished.
   const options = { ...limits, application_name: "perdure", keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
   const [first, ...others] = servers.map(({ connectionString }) => connectionString)
   if (others.length === 0) return new pg.Pool({ ...options, connectionString: first })

@@ -10,7 +10,7 @@ import { writeTurns } from "./turns/turn-batch-writer.ts"
 
 const columns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.updated_at, s.due_at, s.awaits, s.state"
 
-/** Rolls back what is lost. */
+/** Thrown to roll back a change that is lost. */
 class Lost extends Error {}
 
 export class PostgresScheduleStore implements ScheduleStore {
@@ -28,7 +28,7 @@ export class PostgresScheduleStore implements ScheduleStore {
     const { creates = [], messages = [], ended = [], live = [] } = change
     try {
       await this.#database.transaction(async (queries) => {
-        // All rows that are read to decide, or changed, in one order.
+        // All rows that decide about the change, or change, are locked in one order.
         const concerned = [...ended, ...live, ...creates.map(({ instance }) => instance), ...messages.map(({ instance }) => instance)]
         const rows = await queries.all(
           "schedule-instances",
@@ -46,7 +46,7 @@ export class PostgresScheduleStore implements ScheduleStore {
       })
     } catch (error) {
       if (error instanceof Lost) return "lost"
-      // The answer to the commit may be what was lost.
+      // The change may be committed, because the error may be a lost answer.
       this.#components.notifier.work()
       throw error
     }
@@ -78,7 +78,7 @@ export class PostgresScheduleStore implements ScheduleStore {
 
   async due(workflows: readonly string[], limit: number): Promise<readonly ScheduleRow[]> {
     const s = this.#schema
-    // Few wait for an instance at any time, and only these are in the index of that.
+    // Few schedules wait for an instance at any time, and the index contains only these.
     const rows = await this.#database.all(
       "schedules-due",
       `(SELECT ${columns} FROM ${s}.schedule s WHERE s.due_at <= ${this.#database.functions.nowMs}() AND s.workflow = ANY ($1::text[]) ORDER BY s.due_at LIMIT $2)

@@ -21,7 +21,7 @@ import { ServerClock } from "./connection/server-clock.ts"
 
 interface Opening {
   readonly pool: PostgresPool
-  /** Where the connection that listens comes from, if that is another; undefined: nobody listens. */
+  /** Where the connection that listens comes from. Undefined: the store does not listen. */
   readonly listenPool: PostgresPool | undefined
   /** Statements are prepared by name. */
   readonly prepares: boolean
@@ -30,26 +30,26 @@ interface Opening {
   readonly types: PgModule["types"]
   readonly schema: string
   readonly partitions?: number | undefined
-  /** The functions of another version of the code: for tests. */
+  /** Tests give the functions of another version of the code. */
   readonly functionSet?: FunctionSet | undefined
-  /** Where the database is, for people. */
+  /** The address of the database, for messages. */
   readonly server: string
   readonly context: StoreContext
 }
 
-/** Of a pool of `pg` that says nothing else. */
+/** The default size of a pool of `pg`. */
 const connectionsUsual = 10
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
   const { pool, listenPool, types, schema, server, context } = opening
   const database = new Database(pool, types, quotedSchema(schema), server, opening.prepares, opening.functionSet)
   const onError = (error: Error) => {
-    // The pool hangs the whole connection on it, which nobody wants to read in a log.
+    // The pool adds the whole connection to the error, which would fill the log.
     Reflect.deleteProperty(error, "client")
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
   pool.on("error", onError)
-  // Between the greeting of a server and whoever waits for the connection nobody listens: an error in the same packet would end the process.
+  // A new connection has no listener before the pool hands it out: an error in the same packet as the server's greeting would end the process.
   const onConnect = (client: PostgresClient) => client.on("error", () => {})
   pool.on("connect", onConnect)
   if (listenPool !== pool) {
@@ -61,7 +61,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     await notifier.close()
     await database.close()
     if (listenPool !== pool) await listenPool?.end()
-    // An own pool ends before its connections are gone: one that breaks meanwhile still has to be heard, or it would end the process.
+    // The listeners stay on the store's own pool. Its connections close after the pool has ended, and an error of one without a listener would end the process.
     if (!opening.isGiven) return pool.end()
     pool.off?.("error", onError)
     pool.off?.("connect", onConnect)
@@ -72,7 +72,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
     const clock = new ServerClock(database, context.now(), context.monotonicMs)
     await clock.compare()
-    // Now: later callers may hold all connections of the pool while they wait for the answer.
+    // Read now, because later callers may hold all connections of the pool while they wait for the answer.
     const identity = await identityOf(database).catch((error: unknown) => {
       if (isUnreachable(error)) throw error
       return undefined
@@ -102,9 +102,9 @@ class PostgresStore implements Store {
   readonly clientTransactions: PostgresTransactions
   readonly callerTransactions: PostgresCallerTransactions
   readonly role: StoreRole
-  /** Others tell what they change, so looking is only the net. */
+  /** Other processes notify of their changes, so sweeps only make up for lost notifications. */
   readonly sweepMs = 30_000
-  /** While the server works on one, the engine prepares the next. */
+  /** While the server works on one batch, the engine prepares the next. */
   readonly batchesMax = 3
   readonly now: () => number
   readonly #notifier: Notifier
@@ -124,7 +124,7 @@ class PostgresStore implements Store {
     this.#end = end
   }
 
-  /** There may be any number of workers. */
+  /** Any number of workers may share the store. */
   async standBy(): Promise<StoreRole> {
     return this.role
   }

@@ -13,42 +13,42 @@ import type { PostgresComponents } from "./postgres-components.ts"
 import { StepClient } from "./connection/step-client.ts"
 import { outcomeOf, writeTurns, type Written } from "./turns/turn-batch-writer.ts"
 
-/** How long a rollback may take before the connection is given up. */
+/** How long a rollback may take before the connection is closed. */
 const patienceMs = 5_000
 
 /**
  *   BEGIN                         READ COMMITTED
  *     SAVEPOINT perdure_step
  *       what the user's function writes
- *     RELEASE perdure_step        fails where the transaction is not the one that was begun, or a statement in it has failed
+ *     RELEASE perdure_step        fails if this is not the transaction that was begun, or if a statement in it has failed
  *     the turn
  *   COMMIT
  *
- * They take connections of the pool, but never so many that the engine has none left to write with.
+ * Transactions of steps take connections of the pool, but always leave connections for the engine's own writes.
  */
 export class PostgresTransactions implements ClientTransactions {
   readonly #components: PostgresComponents
-  readonly #places: Semaphore
+  readonly #semaphore: Semaphore
 
   constructor(components: PostgresComponents, connections: number) {
     this.#components = components
-    this.#places = new Semaphore(Math.max(1, Math.floor((connections - 1) / 2)))
+    this.#semaphore = new Semaphore(Math.max(1, Math.floor((connections - 1) / 2)))
   }
 
   async begin(): Promise<ClientTransaction> {
-    await this.#places.acquire()
+    await this.#semaphore.acquire()
     try {
       const connection = await this.#components.database.connect()
       try {
         const results: unknown = await connection.client.query("BEGIN ISOLATION LEVEL READ COMMITTED; SAVEPOINT perdure_step; SELECT pg_backend_pid() AS pid")
         const pid = integer((results as readonly PostgresResult[]).at(-1)?.rows[0] ?? {}, "pid")
-        return new PostgresTransaction(this.#components, connection, pid, () => this.#places.release())
+        return new PostgresTransaction(this.#components, connection, pid, () => this.#semaphore.release())
       } catch (error) {
         connection.release(error as Error)
         throw error
       }
     } catch (error) {
-      this.#places.release()
+      this.#semaphore.release()
       throw error
     }
   }
@@ -59,17 +59,17 @@ class PostgresTransaction implements ClientTransaction {
   readonly #connection: Connection
   readonly #pid: number
   readonly #step: StepClient
-  readonly #giveBack: () => void
-  #letIn: readonly string[] = []
+  readonly #onRelease: () => void
+  #admitted: readonly string[] = []
   #lostBy: unknown
   #isOver = false
 
-  constructor(components: PostgresComponents, connection: Connection, pid: number, giveBack: () => void) {
+  constructor(components: PostgresComponents, connection: Connection, pid: number, onRelease: () => void) {
     this.#components = components
     this.#connection = connection
     this.#pid = pid
     this.#step = new StepClient(connection.client)
-    this.#giveBack = giveBack
+    this.#onRelease = onRelease
   }
 
   get client(): PostgresClient {
@@ -85,7 +85,7 @@ class PostgresTransaction implements ClientTransaction {
     const { client } = this.#connection
     let outcome: TurnOutcome
     try {
-      // The user's function may take its time between two statements; what follows is ours.
+      // The user's function may wait between two statements; the statements that follow are the store's, and may not.
       await client.query(`RELEASE SAVEPOINT perdure_step; ${boundedIdleness}`)
     } catch (error) {
       await this.rollBack()
@@ -96,7 +96,7 @@ class PostgresTransaction implements ClientTransaction {
     } catch (error) {
       await this.rollBack()
       if (isUndefinedFunction(error)) return this.#afterMissingFunctions(error)
-      // The turn gave way to others: nothing is wrong with what the user's function did.
+      // The turn collided with another transaction. The user's function did nothing wrong.
       return isCollision(error) ? { undoneBy: error, isOutage: true } : undone(error)
     }
     if (outcome === "lost") {
@@ -110,12 +110,12 @@ class PostgresTransaction implements ClientTransaction {
       const isKnown = PerdureError.is(error) || (sqlStateOf(error) !== undefined && !isUnreachable(error))
       this.#release(isKnown ? undefined : (error as Error))
       if (isKnown) return undone(error)
-      // It may be written.
-      this.#tell(turn)
+      // The turn may be written.
+      this.#notify(turn)
       throw error
     }
     this.#release()
-    this.#tell(turn)
+    this.#notify(turn)
     return outcome
   }
 
@@ -129,11 +129,11 @@ class PostgresTransaction implements ClientTransaction {
     }
   }
 
-  #tell(turn: Turn): void {
+  #notify(turn: Turn): void {
     const { notifier, flow } = this.#components
     notifier.pushedMessages.settle([turn])
     notifier.turnsCommitted([turn])
-    flow.tell(this.#letIn)
+    flow.notifyAdmitted(this.#admitted)
   }
 
   async rollBack(): Promise<void> {
@@ -143,7 +143,7 @@ class PostgresTransaction implements ClientTransaction {
     const { client, brokenBy } = this.#connection
     if (brokenBy) return this.#release(brokenBy)
     try {
-      // Its server process is ours until the transaction ends, also behind a pooler.
+      // The server process belongs to this transaction until it ends, also behind a pooler.
       if (wasBusy) await this.#components.database.get("cancel", "SELECT pg_cancel_backend($1::int)", this.#pid)
       const late = new AbortController()
       const isDone = await Promise.race([client.query("ROLLBACK").then(() => true), delay(patienceMs, false, { signal: late.signal }).catch(() => false)])
@@ -159,10 +159,10 @@ class PostgresTransaction implements ClientTransaction {
   #release(error?: Error): void {
     this.#isOver = true
     this.#connection.release(error)
-    this.#giveBack()
+    this.#onRelease()
   }
 
-  /** Under the locks of flow control where it gives another state to an instance with limits. */
+  /** Writes the turn: under the locks of flow control if it changes the state of an instance with limits. */
   async #write(turn: Turn): Promise<Written> {
     const { queries } = this.#connection
     const { committer, database, notifier } = this.#components
@@ -174,7 +174,7 @@ class PostgresTransaction implements ClientTransaction {
     if (limited.length === 0) return (await writeTurns(queries, database, [turn], "plain"))[0] ?? "lost"
     const session = await FlowSession.begin(queries, database, limited)
     const [written = "lost"] = await committer.write(session, queries, [turn])
-    this.#letIn = session.letIn
+    this.#admitted = session.admitted
     return written
   }
 }

@@ -13,7 +13,7 @@ import type { FlowTransactions } from "../flow-control/flow-transactions.ts"
 
 type Slots = "taken" | "queuedForSlot" | "none"
 
-/** Claims. Mostly one round trip that finds nothing, or only instances without limits; else a transaction under the locks of flow control. */
+/** Claims instances: in one round trip, or in a transaction under the locks of flow control if an instance needs slots. Most claims need one round trip. */
 export class Claimer {
   readonly #database: Database
   readonly #flow: FlowTransactions
@@ -63,22 +63,22 @@ export class Claimer {
       return [...new Set([...ofDead, ...offers.map(({ workflow }) => workflow)])]
     }
     return this.#flow.transaction(concerned, async (session, queries, locked) => {
-      // While we waited for the locks, one of them may have renewed its lease.
+      // A worker may have renewed its lease while this claim waited for the locks.
       const dead = await deadNow(queries)
-      if (dead.length > 0) await this.abandon(session, queries, dead, locked)
+      if (dead.length > 0) await this.releaseDead(session, queries, dead, locked)
       const claimed: ClaimedInstance[] = []
-      // One that is passed over is parked; it comes no second time, whatever the rows say.
+      // An instance that was not claimed is queued for a slot, and is not looked at a second time.
       const seen = new Set<number>()
       for (;;) {
         const room = limit - claimed.length
-        const letIn = session.letIn.length
+        const admittedBefore = session.admitted.length
         const starts = claimed.filter(({ instance }) => instance.status === "queued").length
         const wanted = { limit: room, startsMin: Math.max(0, startsMin - starts) }
         const rows = await this.#search.find(queries, offers, ids, wanted, session.now)
         const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
         for (const row of fresh) seen.add(integer(row, "key"))
         if (fresh.length > 0) claimed.push(...(await this.#take(session, queries, fresh, worker)))
-        const mayBeMore = rows.length === room || session.letIn.length > letIn
+        const mayBeMore = rows.length === room || session.admitted.length > admittedBefore
         if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
       }
       if (claimed.length > 0) await queries.all("lease", renewal(s, "VALUES ($1, $2, $3)"), toText(worker), session.now + leaseMs, session.now)
@@ -86,14 +86,14 @@ export class Claimer {
     })
   }
 
-  /** Instances of workers that are gone: what sleeps or waits gives its slots back. */
-  async abandon(session: FlowSession, queries: Queries, dead: readonly string[], locked: ReadonlySet<string>): Promise<void> {
-    await this.disown(session, queries, dead, true, null, locked)
+  /** Releases the instances of dead workers. Instances that sleep or wait release their slots. */
+  async releaseDead(session: FlowSession, queries: Queries, dead: readonly string[], locked: ReadonlySet<string>): Promise<void> {
+    await this.release(session, queries, dead, true, null, locked)
     const s = this.#database.schema
     await queries.all("end-leases", `DELETE FROM ${s}.lease l WHERE l.worker = ANY ($1::text[]) AND NOT ${isLive("$2::bigint")}`, dead.map(toText), session.now)
   }
 
-  async disown(
+  async release(
     session: FlowSession,
     queries: Queries,
     owners: readonly string[],
@@ -102,15 +102,15 @@ export class Claimer {
     locked: ReadonlySet<string>,
   ) {
     const row = await queries.get(
-      "disown",
-      `SELECT ${this.#database.functions.releaseInstances}($1, $2, $3, $4, $5) AS resting`,
+      "release-instances",
+      `SELECT ${this.#database.functions.releaseInstances}($1, $2, $3, $4, $5) AS at_rest`,
       owners.map(toText),
       crashed,
       ids === null ? null : ids.map(toText),
       [...locked].map(toText),
       session.now,
     )
-    const records = await session.records(list<number>(row, "resting"))
+    const records = await session.records(list<number>(row, "at_rest"))
     if (records.length > 0) await session.run(records, (admission, own) => records.forEach((record) => admission.releaseSlots(own(record))))
   }
 
@@ -127,14 +127,14 @@ export class Claimer {
         const mine = own(record)
         const before = slotStateOf(mine)
         const wants = () => wantsSlots(record.status, record.dueAt, () => eventful.has(record.key), session.now)
-        const isIn = before === "taken" || (before === "none" && !wants()) || admission.tryAdmit(mine)
+        const mayRun = before === "taken" || (before === "none" && !wants()) || admission.tryAdmit(mine)
         const isWoken = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= session.now
-        if (isIn || isWoken) outcomes.set(record.key, slotStateOf(mine))
+        if (mayRun || isWoken) outcomes.set(record.key, slotStateOf(mine))
       }
       return outcomes
     })
     const wanted = rows.filter((row) => row["limits"] === null || slots.has(integer(row, "key")))
-    // Of those without limits another worker may have been faster.
+    // Another worker may have claimed an instance without limits meanwhile.
     const taken = await queries.all(
       "take",
       `WITH free AS MATERIALIZED (

@@ -9,41 +9,47 @@ import { instanceColumns, toQueue } from "../reads/instance-row.ts"
 
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
 
-/** What is looked for at a time. */
+/** Instances that one look-up searches. */
 type ClaimGroup = readonly [workflow: string, version: string, queue: string, priority: number]
 
-/** The same as in the index: 0 for instances that have begun, 1 for new starts. */
+/** As in the index: 0 for instances that have begun, 1 for new starts. */
 type Kind = 0 | 1
 const isStart = isStartExpression("i.")
 
-/** How many rows a claim takes, and how many new starts go first among those of one priority. */
-interface Wanted {
+/** How many rows a claim takes, and how many new starts go before the other instances of their priority. */
+interface ClaimSize {
   readonly limit: number
   readonly startsMin: number
 }
 
-/** Offers as the functions take them: one row for each queue, or one for all. */
+/** Offers as the arguments of functions: one row for each queue, or one row for all queues. */
 export function claimGroupColumns(offers: readonly Offer[]): [string[], string[], (string | null)[]] {
-  const lots = offers.flatMap(({ workflow, version, queues }) =>
+  const groups = offers.flatMap(({ workflow, version, queues }) =>
     (queues?.map(toQueue) ?? [null]).map((queue) => [toText(workflow), toText(version), queue] as const),
   )
-  return [lots.map(([workflow]) => workflow), lots.map(([, version]) => version), lots.map(([, , queue]) => queue)]
+  return [groups.map(([workflow]) => workflow), groups.map(([, version]) => version), groups.map(([, , queue]) => queue)]
 }
 
-/** Finds what wants to be claimed, with and without limits, where lanes take turns. Each look goes by an index, whatever the number of instances. */
+/**
+ * Finds instances to claim, with and without limits. Keys of a fairness limit take turns. Each look-up uses an index, so its cost does not depend on the number
+ * of instances. `lane` is the column of the fairness key.
+ */
 export class LockedDueSearch {
   readonly #schema: string
   readonly #database: DatabaseNames
-  /** Where the last look at the lanes of an offer ended. */
-  readonly #lastLanes = new Map<string, string>()
+  /** The fairness key at which the last look-up of a group ended. */
+  readonly #lastFairnessKeys = new Map<string, string>()
 
   constructor(database: DatabaseNames) {
     this.#database = database
     this.#schema = database.schema
   }
 
-  /** Rows that may be claimed now, in the order in which they are. They are locked; one that another has locked is passed over, as all would wait with us. */
-  async find(queries: Queries, offers: readonly Offer[], ids: readonly string[] | undefined, wanted: Wanted, now: number): Promise<PgRow[]> {
+  /**
+   * Rows that may be claimed now, in the order of claims. The rows are locked. A row that another transaction has locked is skipped, because all workers that
+   * need the same locks of flow control would wait with this one.
+   */
+  async find(queries: Queries, offers: readonly Offer[], ids: readonly string[] | undefined, wanted: ClaimSize, now: number): Promise<PgRow[]> {
     const found = ids === undefined ? await this.#ofOffers(queries, offers, wanted, now) : await this.#among(queries, ids, offers, now)
     const rows = new Map(found.map((row) => [integer(row, "key"), row]))
     return inClaimOrder([...rows.values()].map(toClaimable), wanted.startsMin)
@@ -64,82 +70,82 @@ export class LockedDueSearch {
     })
   }
 
-  async #ofOffers(queries: Queries, offers: readonly Offer[], { limit, startsMin }: Wanted, now: number): Promise<PgRow[]> {
+  async #ofOffers(queries: Queries, offers: readonly Offer[], { limit, startsMin }: ClaimSize, now: number): Promise<PgRow[]> {
     const found = await queries.all(
-      "lots",
+      "claim-groups",
       `SELECT * FROM ${this.#database.functions.claimGroups}($1, $2, $3) l ORDER BY l.priority DESC`,
       ...claimGroupColumns(offers),
     )
     const rows: PgRow[] = []
     const full = new Map<string, number>()
     for (const row of found) {
-      const lot: ClaimGroup = [String(row["workflow"]), String(row["version"]), String(row["queue"]), integer(row, "priority")]
-      const name = JSON.stringify(lot.slice(0, 3))
+      const group: ClaimGroup = [String(row["workflow"]), String(row["version"]), String(row["queue"]), integer(row, "priority")]
+      const name = JSON.stringify(group.slice(0, 3))
       const room = limit - (full.get(name) ?? 0)
       if (room <= 0) continue
-      const begun = await this.#ofLot(queries, lot, 0, room, now)
-      const starts = await this.#ofLot(queries, lot, 1, Math.min(room, Math.max(room - begun.length, startsMin)), now)
+      const begun = await this.#ofGroup(queries, group, 0, room, now)
+      const starts = await this.#ofGroup(queries, group, 1, Math.min(room, Math.max(room - begun.length, startsMin)), now)
       full.set(name, limit - room + begun.length + starts.length)
       rows.push(...begun, ...starts)
     }
     return rows
   }
 
-  async #ofLot(queries: Queries, lot: ClaimGroup, kind: Kind, room: number, now: number): Promise<PgRow[]> {
+  async #ofGroup(queries: Queries, group: ClaimGroup, kind: Kind, room: number, now: number): Promise<PgRow[]> {
     if (room <= 0) return []
     const rows = await queries.all(
       "due",
       `SELECT ${dueColumns} FROM ${this.#schema}.instance i
       WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.claimable_at <= $6
       ORDER BY i.claimable_at, i.key LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED`,
-      ...lot,
+      ...group,
       kind,
       now,
       room,
     )
-    // There may be more than room: then those of other lanes are to be among the first, too.
-    if (rows.length === room && rows.some((row) => row["lane"] !== null)) rows.push(...(await this.#ofLanes(queries, lot, kind, room, now)))
+    // There may be further instances. Instances with other fairness keys are to be among the first, too.
+    if (rows.length === room && rows.some((row) => row["lane"] !== null)) rows.push(...(await this.#ofFairnessKeys(queries, group, kind, room, now)))
     return rows
   }
 
-  /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  async #ofLanes(queries: Queries, lot: ClaimGroup, kind: Kind, room: number, now: number): Promise<PgRow[]> {
-    const name = JSON.stringify([...lot, kind])
-    const start = this.#lastLanes.get(name) ?? ""
-    const after = await this.#lanes(queries, lot, kind, start, null, room)
-    const lanes = after.length < room && start !== "" ? [...after, ...(await this.#lanes(queries, lot, kind, "", start, room - after.length))] : after
-    this.#lastLanes.set(name, lanes.at(-1) ?? "")
-    if (lanes.length === 0) return []
-    const share = Math.ceil(room / lanes.length)
+  /** Some instances of each fairness key, for as many keys as there is room for. The next look-up begins behind the last of these keys. */
+  async #ofFairnessKeys(queries: Queries, group: ClaimGroup, kind: Kind, room: number, now: number): Promise<PgRow[]> {
+    const name = JSON.stringify([...group, kind])
+    const start = this.#lastFairnessKeys.get(name) ?? ""
+    const after = await this.#fairnessKeys(queries, group, kind, start, null, room)
+    const keys = after.length < room && start !== "" ? [...after, ...(await this.#fairnessKeys(queries, group, kind, "", start, room - after.length))] : after
+    this.#lastFairnessKeys.set(name, keys.at(-1) ?? "")
+    if (keys.length === 0) return []
+    const share = Math.ceil(room / keys.length)
     return queries.all(
-      "due-of-lanes",
+      "due-of-fairness-keys",
       `SELECT d.* FROM unnest($6::text[]) AS l (lane) CROSS JOIN LATERAL (
         SELECT ${dueColumns} FROM ${this.#schema}.instance i
         WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.lane = l.lane AND i.claimable_at <= $7
         ORDER BY i.claimable_at, i.key LIMIT $8 FOR NO KEY UPDATE SKIP LOCKED
       ) d`,
-      ...lot,
+      ...group,
       kind,
-      lanes,
+      keys,
       now,
       share,
     )
   }
 
-  /** Behind the one, and up to the other where there is one. */
-  async #lanes(queries: Queries, lot: ClaimGroup, kind: Kind, after: string, to: string | null, most: number): Promise<string[]> {
+  /** Fairness keys behind `after`, and up to `upTo` if it is not null. */
+  async #fairnessKeys(queries: Queries, group: ClaimGroup, kind: Kind, after: string, upTo: string | null, max: number): Promise<string[]> {
     const next = (than: string) => `(SELECT i.lane FROM ${this.#schema}.instance i
       WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.lane > ${than} AND ($7::text IS NULL OR i.lane <= $7) AND i.claimable_at IS NOT NULL
       ORDER BY i.lane LIMIT 1)`
     const rows = await queries.all(
-      "lanes",
+      "fairness-keys",
       `WITH RECURSIVE l AS (SELECT ${next("$6")} AS lane UNION ALL SELECT ${next("l.lane")} FROM l WHERE l.lane IS NOT NULL)
       SELECT l.lane FROM l WHERE l.lane IS NOT NULL LIMIT $8`,
-      ...lot,
+      ...group,
       kind,
       after,
-      to,
-      most,
+      upTo,
+      max,
     )
     return rows.map((row) => String(row["lane"]))
   }

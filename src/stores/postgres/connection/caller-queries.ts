@@ -1,12 +1,12 @@
 import type { TransactionClient } from "../../../core/workflow/transaction-sql.ts"
 import type { PgRow, Queries } from "./database.ts"
 
-/** A statement as the store has built it, for a house rule that looks for values which nobody has checked. */
+/** Marks a statement as checked for the house rule about SQL: the rule checks the statement where the store builds it. */
 const wholeStatement = (text: string): string => text
 
 /**
- * Statements on a client of the caller's. Whatever they have made of its types, and whatever stands between, such as a query builder:
- * rows come as JSON, which is the same everywhere. Nothing is prepared by name on a connection that is not ours.
+ * Sends statements over a client of the caller. Rows come as JSON, because the caller may have changed how the client reads types, or may use a query builder. No
+ * statement is prepared by name on a connection of the caller.
  */
 export class CallerQueries implements Queries {
   readonly #client: TransactionClient

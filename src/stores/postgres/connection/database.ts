@@ -9,9 +9,9 @@ import { commitStatement } from "./statement-purpose.ts"
 const int8 = 20
 const collisionsMax = 10
 const outageMs = 60_000
-/** Lists and counts may look at much. */
+/** Lists and counts may read many rows. */
 const searchMs = 600_000
-/** A process that is frozen or without power inside a transaction would keep its locks until the server misses it, hours later. */
+/** Without this, a process that freezes or loses power inside a transaction would keep its locks until the server notices, hours later. */
 export const boundedIdleness = "SET LOCAL idle_in_transaction_session_timeout = 10000"
 
 export type PgRow = Record<string, unknown>
@@ -23,28 +23,28 @@ export interface DatabaseNames {
   readonly functions: FunctionNames
 }
 
-/** What a statement may be sent to: the pool, or one connection with a transaction on it. */
+/** Where statements can be sent to: the pool, or one connection with a transaction. */
 export interface Queries {
   all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]>
   get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined>
 }
 
-/** What was sent last over a connection. */
+/** The last statement that was sent over a connection. */
 interface Sent {
   statement: string | undefined
 }
 
-/** A connection that somebody has to themselves. */
+/** A connection that one caller uses alone. */
 export interface Connection {
   readonly client: PostgresClient
   readonly queries: Queries
-  /** Why it is of no more use. */
+  /** The error that broke the connection. */
   readonly brokenBy: Error | undefined
-  /** With an error: it is not used again. */
+  /** With an error, the pool closes the connection. */
   release(error?: Error): void
 }
 
-/** The connections of one open store. Each statement has a name, under which a connection prepares it once. */
+/** The connections of one open store. Each statement has a name, by which a connection prepares it once. */
 export class Database implements Queries, DatabaseNames {
   /** The schema, quoted. */
   readonly schema: string
@@ -62,7 +62,7 @@ export class Database implements Queries, DatabaseNames {
     this.functionSet = functionSet
     this.#server = server
     this.#prepares = prepares
-    // All our numbers are below 2^53.
+    // All numbers of the store are below 2^53.
     this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
   }
 
@@ -71,7 +71,7 @@ export class Database implements Queries, DatabaseNames {
     return this.functionSet.names
   }
 
-  /** Statements are prepared by name. */
+  /** Whether statements are prepared by name. */
   get prepares(): boolean {
     return this.#prepares
   }
@@ -80,25 +80,25 @@ export class Database implements Queries, DatabaseNames {
     return this.#closing.signal.aborted
   }
 
-  /** A single statement: a transaction of its own. */
+  /** Sends a single statement, which is a transaction of its own. */
   all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]> {
-    return this.#alone(name, text, values)
+    return this.#single(name, text, values)
   }
 
   async get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined> {
-    return (await this.#alone(name, text, values))[0]
+    return (await this.#single(name, text, values))[0]
   }
 
-  async #alone(name: string, text: string, values: unknown[]): Promise<PgRow[]> {
+  async #single(name: string, text: string, values: unknown[]): Promise<PgRow[]> {
     try {
       return await this.#use(async (client, sent) => (await this.#send(client, sent, name, text, values)).rows)
     } finally {
-      // What was sent can be reached for a while after it was answered, from what is older; and the texts of a batch are long.
+      // Older objects refer to the parameters for a while after the answer, and the texts of a batch are long. So the parameters are released here.
       values.length = 0
     }
   }
 
-  /** A statement that is put together for the occasion. */
+  /** Sends a statement whose text depends on the call, and which is not prepared. */
   async unnamed(text: string, ...values: unknown[]): Promise<PgRow[]> {
     return this.#use(async (client, sent) => {
       sent.statement = "list"
@@ -106,7 +106,7 @@ export class Database implements Queries, DatabaseNames {
     })
   }
 
-  /** For what may be done again although it may have been done: it waits for a server that is away. */
+  /** Repeats `fn` while the server is unreachable, for up to a minute. `fn` must be safe to repeat after an unknown outcome. */
   async persistently<T>(fn: () => Promise<T>): Promise<T> {
     const until = performance.now() + outageMs
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
@@ -119,7 +119,7 @@ export class Database implements Queries, DatabaseNames {
     }
   }
 
-  /** All of it or nothing. A collision with others rolls back, and `fn` is called again. */
+  /** Runs `fn` in a transaction. If it collides with other transactions, it is rolled back, and `fn` is called again. */
   async transaction<T>(fn: (queries: Queries, client: PostgresClient) => Promise<T>): Promise<T> {
     return this.#use(async (client, sent) => {
       const queries = this.#on(client, sent)
@@ -136,7 +136,7 @@ export class Database implements Queries, DatabaseNames {
     })
   }
 
-  /** Until it is given back, the store is not closed. */
+  /** Takes a connection from the pool. Closing the store waits until the connection is released. */
   async connect(): Promise<Connection> {
     if (this.closed) throw storeClosedError()
     let isBack: () => void = () => undefined
@@ -154,7 +154,7 @@ export class Database implements Queries, DatabaseNames {
     }
   }
 
-  /** What went wrong when that statement was sent, in our words. */
+  /** The error of the store for an error of that statement. */
   failure(error: unknown, statement: string | undefined): unknown {
     return postgresFailure(error, { server: this.#server, statement })
   }
@@ -166,7 +166,7 @@ export class Database implements Queries, DatabaseNames {
     }
   }
 
-  /** Nothing more is begun; what is under way is finished. */
+  /** Refuses new statements, and waits for those under way. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled(this.#open)
@@ -190,7 +190,7 @@ export class Database implements Queries, DatabaseNames {
       try {
         const client = await this.#pool.connect()
         let broken: Error | undefined
-        // A connection that breaks between two statements tells so by an event, and one that nobody hears ends the process.
+        // A connection that breaks between two statements emits an error event, which would end the process without a listener.
         const onError = (error: Error) => {
           broken = error
         }
@@ -201,19 +201,19 @@ export class Database implements Queries, DatabaseNames {
           if (isUnreachable(error)) broken = error instanceof Error ? error : new Error(String(error))
           throw error
         } finally {
-          // What is broken may say so more than once.
+          // A broken connection may report its error more than once, so its listener stays.
           if (broken === undefined) client.off("error", onError)
           client.release(broken)
         }
       } catch (error) {
-        // A pooler has lent another connection than the one that knows the statement, or one that knows it already.
+        // A pooler has lent a connection that does not know the statement, or that knows it already.
         if (this.#prepares && isMisprepared(error)) this.#prepares = false
         // The functions were dropped, because no process had noted their use for a long time.
         else if (!hasCreatedFunctions && isUndefinedFunction(error)) {
           hasCreatedFunctions = true
           await createFunctions(this)
         }
-        // Rolled back, or never begun.
+        // The transaction was rolled back, or never began.
         else if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
         else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)
         else throw this.failure(error, sent.statement)
@@ -231,7 +231,7 @@ export class Database implements Queries, DatabaseNames {
   #send(client: PostgresClient, sent: Sent, name: string, text: string, values: unknown[]): Promise<PostgresResult> {
     sent.statement = name
     if (!this.#prepares) return client.query({ text, values, types: this.#types })
-    // Prepared statements outlive a schema's name in the pool of a user that has several of ours.
+    // The name contains the schema, because stores in several schemas may share a pool of the user.
     return client.query({ name: `${this.schema}.${name}`, text, values, types: this.#types })
   }
 }
@@ -257,7 +257,7 @@ class PoolConnection implements Connection {
   release(error = this.#brokenBy): void {
     if (this.#isReleased) return
     this.#isReleased = true
-    // What is broken may say so more than once.
+    // A broken connection may report its error more than once, so its listener stays.
     if (error === undefined) this.client.off("error", this.#onError)
     this.client.release(error)
     this.#end()

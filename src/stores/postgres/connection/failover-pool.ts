@@ -3,8 +3,8 @@ import type { PostgresClient, PostgresPool } from "./pg.ts"
 type Listener = ((error: Error) => void) & ((client: PostgresClient) => void)
 
 /**
- * One pool for each of the servers that may have the database, of which one at a time can be written to. Connections come from the one
- * that was last found; where that is gone, or takes no writes any more, the others are asked in their order.
+ * One pool for each server that may have the database; one server at a time accepts writes. Connections come from the server that last accepted them. If that
+ * server is gone or refuses writes, the other servers are tried in their order.
  */
 export class FailoverPool implements PostgresPool {
   readonly #pools: readonly PostgresPool[]
@@ -25,14 +25,14 @@ export class FailoverPool implements PostgresPool {
       const at = (first + turn) % this.#pools.length
       try {
         const client = await this.#pools[at]!.connect()
-        // Another call may have found it meanwhile, and the server that this one came to may be the one that is going.
+        // Only a call that had to try further changes the current server: another call may have found the right server meanwhile.
         if (turn > 0) this.#current = at
         return client
       } catch (error) {
         failures.push(error)
       }
     }
-    // What the server said that was the right one so far is the most telling.
+    // The error of the server that accepted connections so far says the most.
     throw failures[0]
   }
 
@@ -49,7 +49,7 @@ export class FailoverPool implements PostgresPool {
   }
 }
 
-/** Refuses a connection to a server that only follows another, or takes no writes for another reason. */
+/** Refuses a connection to a standby, or to a server that refuses writes for another reason. */
 export async function requireWritable(client: PostgresClient): Promise<void> {
   const { rows } = await client.query("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS fixed")
   if (rows[0]?.["fixed"] === true) throw Object.assign(new Error("the server takes no writes: it is a standby, or was made read-only"), { code: "25006" })

@@ -1,30 +1,30 @@
-/** The part of a `Pool` of the `pg` package that is used here. Your own pool has it, and so has any other that behaves like it. */
+/** The part of a `Pool` of the `pg` package that Perdure uses. Your own pool has it, and so has any pool with the same methods. */
 export interface PostgresPool {
-  /** How it was made: a pool that says it has fewer than three connections is refused. */
+  /** The pool's options. A pool with fewer than three connections is refused. */
   readonly options?: { readonly max?: number | undefined } | undefined
-  /** A client of its own, until it is released. */
+  /** Takes a client, which no other caller uses until it is released. */
   connect(): Promise<PostgresClient>
-  /** Closes all connections. Called only for a pool that Perdure has made. */
+  /** Closes all connections. Perdure calls it only for its own pools. */
   end(): Promise<void>
-  /** Tells of a connection that failed while nobody used it. */
+  /** An unused connection has failed. */
   on(event: "error", listener: (error: Error) => void): unknown
-  /** A connection was made. */
+  /** A connection was opened. */
   on(event: "connect", listener: (client: PostgresClient) => void): unknown
-  /** Takes a listener away. */
+  /** Removes a listener. */
   off?(event: "error", listener: (error: Error) => void): unknown
   off?(event: "connect", listener: (client: PostgresClient) => void): unknown
 }
 
-/** The part of a client of the `pg` package that is used here. */
+/** The part of a client of the `pg` package that Perdure uses. */
 export interface PostgresClient {
   /** Runs one statement. */
   query(query: PostgresQuery): Promise<PostgresResult>
   query(text: string, values?: readonly unknown[]): Promise<PostgresResult>
-  /** Tells that the connection was lost. */
+  /** The connection was lost. */
   on(event: "error", listener: (error: Error) => void): unknown
-  /** Takes a listener away. */
+  /** Removes a listener. */
   off(event: "error", listener: (error: Error) => void): unknown
-  /** Gives the connection back to the pool. With an error: the connection is not used again. */
+  /** Returns the connection to the pool. With an error, the pool closes the connection. */
   release(error?: Error | boolean): void
 }
 
@@ -36,17 +36,17 @@ export interface PostgresQuery {
   readonly values?: unknown[]
   /** The name of a statement that is prepared once per connection. */
   readonly name?: string
-  /** How many milliseconds this statement may take, in place of what the connection allows. */
+  /** The time limit of this statement in milliseconds, instead of the limit of the connection. */
   readonly query_timeout?: number
   /** How values of the result are read from their texts. */
   readonly types?: { getTypeParser(oid: number, format?: string): unknown }
 }
 
-/** What a statement gives, as `pg` has it. */
+/** The result of a statement, as `pg` returns it. */
 export interface PostgresResult {
   /** The rows, each with the value of each column by its name. */
   readonly rows: Record<string, unknown>[]
-  /** How many rows were read or changed; null where that has no meaning. */
+  /** How many rows were read or changed; null for other statements. */
   readonly rowCount: number | null
 }
 

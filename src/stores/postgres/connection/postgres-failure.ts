@@ -1,13 +1,13 @@
 import { PerdureError } from "../../../core/errors.ts"
 import { purposeOf } from "./statement-purpose.ts"
 
-/** PostgreSQL's own codes (https://www.postgresql.org/docs/current/errcodes-appendix.html), those of its classes that have an answer of their own. */
+/** PostgreSQL's error codes that the store handles (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const serverGone = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "53300", "08000", "08003", "08006", "08001", "08004", "08P01", "25006"])
 const again = new Set(["40P01", "40001", "55P03"])
 const networkGone = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH", "EAI_AGAIN"])
 const driverSays = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/
 
-/** The server is not there, or not reachable, for now: nothing is wrong with what was asked. */
+/** The server cannot be reached for now. Nothing is wrong with the statement. */
 export function isUnreachable(error: unknown): boolean {
   if (PerdureError.is(error)) return error.code === "STORE_UNREACHABLE"
   const code = codeOf(error)
@@ -15,13 +15,13 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof Error && driverSays.test(error.message)
 }
 
-/** Rolled back because of what others did at the same time: the same once more may succeed. */
+/** The transaction was rolled back because of concurrent transactions. It may succeed when it is repeated. */
 export function isCollision(error: unknown): boolean {
   const code = codeOf(error)
   return code !== undefined && again.has(code)
 }
 
-/** The connection does not know a statement that was prepared on it, or knows it though it was not. Nothing was done. */
+/** The connection does not know a statement that was prepared on it, or knows a statement that was not. Nothing was executed. */
 export function isMisprepared(error: unknown): boolean {
   const code = codeOf(error)
   return code === "26000" || code === "42P05"
@@ -32,18 +32,18 @@ export function isUndefinedFunction(error: unknown): boolean {
   return codeOf(error) === "42883" || (PerdureError.is(error, "STORE_FAILED") && error.details?.["postgresCode"] === "42883")
 }
 
-/** Somebody else has written a row with the same key: rolled back. */
+/** Another transaction has written a row with the same key. The transaction was rolled back. */
 export function isTaken(error: unknown): boolean {
   return codeOf(error) === "23505" || (PerdureError.is(error, "STORE_FAILED") && error.details?.["postgresCode"] === "23505")
 }
 
-/** Nothing was sent: no connection came about. */
+/** Nothing was sent, because no connection could be opened. */
 export function isUnsent(error: unknown): boolean {
   const code = codeOf(error)
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "57P03" || code === "53300"
 }
 
-/** What the server itself answered. */
+/** The code that the server itself answered. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error)
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !networkGone.has(code) ? code : undefined
@@ -54,15 +54,15 @@ function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined
 }
 
-/** Where something was tried, and what it was. */
+/** A statement that failed, and the server. */
 export interface Attempted {
-  /** Such as `127.0.0.1:5432, database "app"`. */
+  /** For example `127.0.0.1:5432, database "app"`. */
   readonly server: string
-  /** The last one that was sent; none: no connection came about. */
+  /** The last statement that was sent. Undefined: there was no connection. */
   readonly statement: string | undefined
 }
 
-/** What went wrong, in our words, with where it was tried and what to do. What says nothing of a server stays what it is. */
+/** Turns an error of the driver into an error that says where and what was tried, and what to do. Other errors are returned as they are. */
 export function postgresFailure(cause: unknown, { server, statement }: Attempted): unknown {
   if (PerdureError.is(cause)) return cause
   const code = codeOf(cause)

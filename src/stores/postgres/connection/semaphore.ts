@@ -1,6 +1,6 @@
-/** So many at a time; more wait in line. */
+/** Lets a number of callers in at a time. Further callers wait in their order. */
 export class Semaphore {
-  readonly #line: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
   #free: number
 
   constructor(count: number) {
@@ -9,11 +9,11 @@ export class Semaphore {
 
   async acquire(): Promise<void> {
     if (this.#free > 0) this.#free--
-    else await new Promise<void>((resolve) => this.#line.push(resolve))
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
   release(): void {
-    const next = this.#line.shift()
+    const next = this.#waiting.shift()
     if (next) next()
     else this.#free++
   }

@@ -3,21 +3,21 @@ import { PerdureError } from "../../../core/errors.ts"
 /** One of the servers that a connection string names. */
 export interface ServerAddress {
   readonly connectionString: string
-  /** For people, without the password: `db1.example:5432, database "app"`. */
+  /** For messages, without the password: `db1.example:5432, database "app"`. */
   readonly name: string
 }
 
-/** In this store only a server that can be written to is of any use. */
+/** The values of `target_session_attrs` that mean a server which accepts writes, or leave it open. */
 const attributes = new Set(["any", "read-write", "primary"])
 const form = /^(postgres(?:ql)?:\/\/)([^/?#]*)(\/[^?#]*)?(\?[^#]*)?/i
 
 /**
- * The servers of a connection string, which may name several as libpq's do: "postgres://user@a:5432,b:5433/app?target_session_attrs=read-write".
- * `pg` knows only one: each gets a connection string of its own.
+ * The servers of a connection string, which may name several servers as in libpq: "postgres://user@a:5432,b:5433/app?target_session_attrs=read-write".
+ * `pg` accepts only one server, so each server gets a connection string of its own.
  */
 export function serversOf(connectionString: string): readonly ServerAddress[] {
   const [, scheme, authority = "", path = "", query = ""] = form.exec(connectionString) ?? []
-  // A socket's folder, or something else that only pg understands.
+  // The folder of a socket, or another form that only pg understands.
   if (scheme === undefined) return [{ connectionString, name: "where the connection string says" }]
   const parameters = new URLSearchParams(query)
   const wanted = parameters.get("target_session_attrs")
@@ -39,7 +39,7 @@ export function serversOf(connectionString: string): readonly ServerAddress[] {
     }))
 }
 
-/** As far as the pool of a user says. */
+/** The server of a user's pool, as far as the pool's options tell. */
 export function serverOfPool(pool: unknown): string {
   const options = typeof pool === "object" && pool !== null && "options" in pool ? pool.options : undefined
   const { connectionString, host, port, database } = (options ?? {}) as {

@@ -1,14 +1,14 @@
 import { integer } from "../reads/columns.ts"
 import type { Database } from "./database.ts"
 
-/** A worker has it corrected with each renewal of its lease, and with each claim. Whoever renews none, and asks for the time, has it compared after so long. */
+/** A worker compares the clock with each renewal of its lease and each claim. Other processes compare it when they ask for the time after this long. */
 const staleMs = 30_000
-/** Times are told in whole milliseconds: what may have been cut off. */
+/** The server answers whole milliseconds. Its time may be later by this much. */
 const fraction = 0.999
 
 /**
- * The clock of the PostgreSQL server, which decides what is due and whose lease is over. Between two answers of the server it is advanced by the
- * monotonic clock of this process: what anybody does to the wall clock of this machine has no effect.
+ * The clock of the PostgreSQL server, which decides what is due and which leases have expired. Between two answers of the server, the monotonic clock of this
+ * process advances it. So a change of this machine's wall clock has no effect.
  */
 export class ServerClock {
   readonly #database: Pick<Database, "get" | "functions">
@@ -18,7 +18,7 @@ export class ServerClock {
   #comparedAt = -Infinity
   #isComparing = false
 
-  /** `wallAt`: what the wall clock of this machine shows. It counts where the first answer allows it: mostly it is the server's, too. */
+  /** `wallAt`: the time of this machine's wall clock, which is used as far as the first answer of the server allows it. The two clocks usually agree. */
   constructor(database: Pick<Database, "get" | "functions">, wallAt: number, monotonicMs: () => number = () => performance.now()) {
     this.#database = database
     this.#monotonicMs = monotonicMs
@@ -31,7 +31,7 @@ export class ServerClock {
     return Math.floor(this.#originAt + at)
   }
 
-  /** When a statement is sent whose answer has the server's time. */
+  /** Call it when sending a statement whose answer contains the server's time. */
   sentAt(): number {
     return this.#monotonicMs()
   }
@@ -42,14 +42,14 @@ export class ServerClock {
     this.noted(sentAt, integer(row ?? {}, "now"))
   }
 
-  /** The server's time was this at some moment between then and now. More is not known, and the clock is moved no further than that asks for. */
+  /** The server's time was `serverNow` at some moment between `sentAt` and now. The clock is moved only as far as that requires. */
   noted(sentAt: number, serverNow: number): void {
     const receivedAt = this.#monotonicMs()
     this.#originAt = Math.min(Math.max(this.#originAt, serverNow - receivedAt), serverNow + fraction - sentAt)
     this.#comparedAt = receivedAt
   }
 
-  /** Nobody waits for the answer. Where there is none, another call asks again. */
+  /** Compares the clock in the background. If there is no answer, a later call asks again. */
   async #compareLater(): Promise<void> {
     this.#isComparing = true
     try {

@@ -1,4 +1,4 @@
-/** What each statement is for, by its name, in words that an error can use after "while". */
+/** The purpose of each statement, by its name, in words that an error message can use after "while". */
 const purposes: Readonly<Record<string, string>> = {
   claim: "claiming instances",
   deliver: "delivering messages",
@@ -15,7 +15,7 @@ const purposes: Readonly<Record<string, string>> = {
   release: "giving instances back",
   remove: "removing instances",
   renew: "renewing its lease",
-  standings: "looking up whether instances have ended",
+  statuses: "looking up whether instances have ended",
   unread: "looking for messages",
   version: "reading the schema's version",
   write: "committing turns",
@@ -23,10 +23,10 @@ const purposes: Readonly<Record<string, string>> = {
 
 export const commitStatement = "commit of a transaction"
 
-/** What was being done when a statement of that name was the last to be sent; none: no connection came about. */
+/** What the store was doing when it last sent a statement of that name. Undefined: there was no connection. */
 export function purposeOf(statement: string | undefined): string {
   if (statement === undefined) return "connecting"
   if (statement === commitStatement) return "committing a transaction"
-  // What stands before a dot is the way in which it is done.
+  // The part before a dot is a variant of the statement.
   return purposes[statement.slice(statement.lastIndexOf(".") + 1)] ?? `executing "${statement}"`
 }

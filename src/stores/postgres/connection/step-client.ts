@@ -2,18 +2,21 @@ import { PerdureError } from "../../../core/errors.ts"
 import type { PostgresClient } from "./pg.ts"
 import { checkStatement } from "./transaction-statement-check.ts"
 
-/** The longest that a timer knows. */
+/** The longest time of a timer. */
 const patienceMs = 2 ** 31 - 1
 
-/** What belongs to whoever has the connection. */
+/** Methods that only the owner of the connection may call. */
 const ours = new Set<PropertyKey>(["release", "end", "connect"])
-/** What the SQL of the SQLite store has. */
+/** Methods of the SQLite store's SQL object. */
 const sqlite = new Set<PropertyKey>(["run", "get", "all"])
 
-/** The client that the function of a transaction gets: that of the driver, for as long as the transaction lasts, and without what would end it. */
+/**
+ * The client that the function of a transaction gets. It is the driver's client, works while the transaction lasts, and refuses statements that would end
+ * the transaction.
+ */
 export class StepClient {
   readonly client: PostgresClient
-  /** Statements under way. */
+  /** The number of statements under way. */
   #open = 0
   #isClosed = false
 
@@ -39,7 +42,7 @@ export class StepClient {
     this.#isClosed = true
   }
 
-  /** Also with what `pg` takes in place of text, such as a cursor. */
+  /** Accepts everything that `pg` accepts instead of text, such as a cursor. */
   #query(client: PostgresClient, args: readonly unknown[]): unknown {
     const [given] = args
     try {
@@ -59,7 +62,7 @@ export class StepClient {
   }
 }
 
-/** How long a statement takes is for the step's timeout to judge, and not for the store, which takes long silence for an outage. */
+/** Removes the statement's time limit, by which the store notices an outage. The step's timeout limits the user's statements instead. */
 function patient([first, ...rest]: readonly unknown[]): readonly unknown[] {
   if (typeof first === "string") return [{ text: first, query_timeout: patienceMs }, ...rest]
   const isPlain = typeof first === "object" && first !== null && !("submit" in first)

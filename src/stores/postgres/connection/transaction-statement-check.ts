@@ -1,11 +1,11 @@
 import { PerdureError } from "../../../core/errors.ts"
 
-/** What holds no word that matters, what separates statements, and words. */
+/** Comments and quoted text, which are skipped; semicolons, which separate statements; and words. */
 const tokens = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|;|[A-Za-z_]\w*/g
 
 type Opening = readonly [first?: string, second?: string, third?: string]
 
-/** Those that end the transaction, or outlive it on a connection that others get. */
+/** Statements that end the transaction, or whose effect on the connection would outlive it. */
 const refused: Readonly<Record<string, (words: Opening) => boolean>> = {
   begin: () => true,
   start: ([, second]) => second === "transaction",
@@ -21,7 +21,7 @@ const refused: Readonly<Record<string, (words: Opening) => boolean>> = {
   reset: () => true,
 }
 
-/** A guard against mistakes: it looks at the first words of each statement. That the transaction is still the one that was begun is checked at its end. */
+/** A guard against mistakes, which looks at the first words of each statement. The end of the transaction checks that it is still the transaction that was begun. */
 export function checkStatement(text: string): void {
   for (const words of openings(text)) {
     const [first = ""] = words

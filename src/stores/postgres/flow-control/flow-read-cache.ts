@@ -3,7 +3,7 @@ import type { FlowRows } from "../../shared/slot-admission.ts"
 import type { LimitNumbers } from "../../shared/flow-rows.ts"
 import type { StoredFlowRecord } from "../../shared/flow-rows.ts"
 
-/** Thrown where the algorithm asks for what was not read yet. */
+/** Thrown when the algorithm asks for rows that were not read yet. */
 export class NotLoaded extends Error {
   readonly want: Want
 
@@ -13,19 +13,19 @@ export class NotLoaded extends Error {
   }
 }
 
-export type Want = { readonly limitKey: string; readonly places: number } | { readonly seq: true }
+export type Want = { readonly limitKey: string; readonly queuedMax: number } | { readonly seq: true }
 
-/** What was read of one limit key. */
+/** The state of one limit key, as it was read. */
 export interface ReadKey {
   readonly used: number
   readonly holder: StoredFlowRecord | undefined
   readonly tat: number | undefined
-  /** The first of the line. */
-  readonly line: readonly StoredFlowRecord[]
-  readonly isWholeLine: boolean
+  /** The first instances that are queued for a slot. */
+  readonly queue: readonly StoredFlowRecord[]
+  readonly isWholeQueue: boolean
 }
 
-/** What was read in a transaction. Nobody else changes it meanwhile: the locks of the workflows see to that. */
+/** Rows that were read in a transaction. The locks of the workflows keep other transactions from changing them meanwhile. */
 export interface FlowReading {
   readonly now: number
   readonly keys: Map<string, ReadKey>
@@ -34,18 +34,18 @@ export interface FlowReading {
 }
 
 /**
- * The rows of flow control in memory: what was read, and over it what the algorithm made of it. The algorithm is synchronous and
- * PostgreSQL is not: where something is missing, it is read, and the algorithm runs again from the start on a new draft.
+ * The rows of flow control in memory: the rows that were read, and above them the changes of the algorithm. The algorithm is synchronous, and reading from
+ * PostgreSQL is not. If a row is missing, the session reads it, and the algorithm runs again from the start with a new cache.
  */
 export class FlowReadCache implements FlowRows<StoredFlowRecord> {
   readonly records = new Map<number, StoredFlowRecord>()
   readonly saved = new Set<StoredFlowRecord>()
-  /** By limit key: who takes a slot, who gives one back. */
+  /** By limit key: the instances that take a slot, and the instances that release one. */
   readonly taken = new Map<string, Set<number>>()
-  readonly given = new Map<string, Set<number>>()
+  readonly released = new Map<string, Set<number>>()
   readonly tats = new Map<string, number>()
   readonly dueNow = new Set<StoredFlowRecord>()
-  readonly letIn: string[] = []
+  readonly admitted: string[] = []
   readonly #reading: FlowReading
   #seqs = 0
 
@@ -53,8 +53,8 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
     this.#reading = reading
   }
 
-  /** The one object that stands for the instance in this draft. */
-  own(record: StoredFlowRecord): StoredFlowRecord {
+  /** The one object that stands for the instance in this cache. */
+  recordFor(record: StoredFlowRecord): StoredFlowRecord {
     const known = this.records.get(record.key)
     if (known) return known
     const copy = { ...record }
@@ -71,35 +71,35 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
   }
 
   slotsInUse(limitKey: string): number {
-    return this.#read(limitKey).used + (this.taken.get(limitKey)?.size ?? 0) - (this.given.get(limitKey)?.size ?? 0)
+    return this.#read(limitKey).used + (this.taken.get(limitKey)?.size ?? 0) - (this.released.get(limitKey)?.size ?? 0)
   }
 
   holder(limitKey: string): StoredFlowRecord | undefined {
     for (const key of this.taken.get(limitKey) ?? []) return this.records.get(key)
     const { holder } = this.#read(limitKey)
-    return holder === undefined || this.given.get(limitKey)?.has(holder.key) ? undefined : this.own(holder)
+    return holder === undefined || this.released.get(limitKey)?.has(holder.key) ? undefined : this.recordFor(holder)
   }
 
   addHolder(limitKey: string, { key }: StoredFlowRecord): void {
-    if (this.given.get(limitKey)?.delete(key)) return
+    if (this.released.get(limitKey)?.delete(key)) return
     ofKey(this.taken, limitKey).add(key)
   }
 
   removeHolder(limitKey: string, { key }: StoredFlowRecord): void {
     if (this.taken.get(limitKey)?.delete(key)) return
-    ofKey(this.given, limitKey).add(key)
+    ofKey(this.released, limitKey).add(key)
   }
 
   firstQueued(limitKey: string): StoredFlowRecord | undefined {
-    const { line, isWholeLine } = this.#read(limitKey)
+    const { queue, isWholeQueue } = this.#read(limitKey)
     let first: StoredFlowRecord | undefined
     for (const record of this.records.values()) if (record.queuedFor === limitKey && (first === undefined || isBefore(record, first))) first = record
-    for (const stored of line) {
+    for (const stored of queue) {
       if (this.records.has(stored.key)) continue
-      return first !== undefined && isBefore(first, stored) ? first : this.own(stored)
+      return first !== undefined && isBefore(first, stored) ? first : this.recordFor(stored)
     }
-    // Behind those that were read there may be others before it.
-    if (!isWholeLine) throw new NotLoaded({ limitKey, places: line.length * 4 })
+    // Instances that were not read may be before it in the queue.
+    if (!isWholeQueue) throw new NotLoaded({ limitKey, queuedMax: queue.length * 4 })
     return first
   }
 
@@ -123,16 +123,16 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
 
   onAdmitted(record: StoredFlowRecord): void {
     if (record.dueAt === undefined || record.dueAt > this.now()) this.dueNow.add(record)
-    this.letIn.push(record.id)
+    this.admitted.push(record.id)
   }
 
   onStartScheduled({ id }: StoredFlowRecord): void {
-    this.letIn.push(id)
+    this.admitted.push(id)
   }
 
   #read(limitKey: string): ReadKey {
     const read = this.#reading.keys.get(limitKey)
-    if (read === undefined) throw new NotLoaded({ limitKey, places: 8 })
+    if (read === undefined) throw new NotLoaded({ limitKey, queuedMax: 8 })
     return read
   }
 }

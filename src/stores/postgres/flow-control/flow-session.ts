@@ -8,13 +8,13 @@ import { FlowReadCache, type FlowReading, type ReadKey, NotLoaded, type Want } f
 import { type StoredFlowRecord, recordColumns, toRecord } from "../../shared/flow-rows.ts"
 
 /**
- * Flow control within one transaction, under a lock on each workflow that it is about: nobody else changes slots, lines, or the status
- * and owner of an instance with limits of these meanwhile. The locks are taken before any row's, in one order.
+ * Flow control within one transaction, under a lock on each workflow concerned. Meanwhile no other transaction changes the slots and queues of these workflows,
+ * or the status and owner of their instances with limits. These locks are taken in one order, before any row is locked.
  */
 export class FlowSession {
   readonly now: number
-  /** Let in, or given a time, by the transaction. */
-  readonly letIn: string[] = []
+  /** Ids of instances that the transaction has admitted, or given a time. */
+  readonly admitted: string[] = []
   readonly #queries: Queries
   readonly #schema: string
   readonly #reading: FlowReading
@@ -38,7 +38,7 @@ export class FlowSession {
     return new FlowSession(queries, database.schema, integer(rows[0] ?? {}, "now"), numbers)
   }
 
-  /** In force: as set, else as declared, else as of the instance's start. */
+  /** The numbers in force: as set by an operator, else as declared, else as at the instance's start. */
   numbers(use: LimitUse): LimitNumbers {
     return this.#reading.numbers.get(`${use.workflow}/${use.name}`) ?? use
   }
@@ -53,7 +53,7 @@ export class FlowSession {
     return rows.map(toRecord)
   }
 
-  /** Of these instances, those that have limits. */
+  /** The records of those of these instances that have limits. */
   async recordsOf(ids: readonly string[]): Promise<StoredFlowRecord[]> {
     if (ids.length === 0) return []
     const rows = await this.#queries.all(
@@ -64,17 +64,17 @@ export class FlowSession {
     return rows.map(toRecord)
   }
 
-  /** Runs the algorithm and writes what came of it. `fn` may be called several times; only what the last call did counts. */
+  /** Runs the algorithm and writes its changes. `fn` may be called several times; only the changes of the last call are written. */
   async run<T>(
     concerned: readonly StoredFlowRecord[],
-    fn: (admission: Admission<StoredFlowRecord>, own: (record: StoredFlowRecord) => StoredFlowRecord) => T,
+    fn: (admission: Admission<StoredFlowRecord>, recordFor: (record: StoredFlowRecord) => StoredFlowRecord) => T,
   ): Promise<T> {
     await this.#read(new Set(concerned.flatMap(({ uses }) => uses.map(({ key }) => key)).filter((key) => !this.#reading.keys.has(key))), 8)
     for (;;) {
-      const draft = new FlowReadCache(this.#reading)
+      const cache = new FlowReadCache(this.#reading)
       try {
-        const result = fn(new Admission(draft), (record) => draft.own(record))
-        await this.#write(draft)
+        const result = fn(new Admission(cache), (record) => cache.recordFor(record))
+        await this.#write(cache)
         return result
       } catch (error) {
         if (!(error instanceof NotLoaded)) throw error
@@ -84,12 +84,12 @@ export class FlowSession {
   }
 
   async #fetch(want: Want): Promise<void> {
-    if ("limitKey" in want) return this.#read(new Set([want.limitKey]), want.places)
+    if ("limitKey" in want) return this.#read(new Set([want.limitKey]), want.queuedMax)
     const row = await this.#queries.get("flow-seq", `SELECT nextval('${this.#schema}.line_seq') AS seq`)
     this.#reading.seq = integer(row ?? {}, "seq")
   }
 
-  async #read(limitKeys: ReadonlySet<string>, places: number): Promise<void> {
+  async #read(limitKeys: ReadonlySet<string>, queuedMax: number): Promise<void> {
     if (limitKeys.size === 0) return
     const s = this.#schema
     const keys = [...limitKeys].map(toText)
@@ -104,45 +104,45 @@ export class FlowSession {
       CROSS JOIN LATERAL (SELECT count(*) AS used, min(s.instance) AS holder FROM ${s}.slot s WHERE s.limit_key = k.key) u
       LEFT JOIN ${s}.rate r ON r.limit_key = k.key`,
       keys,
-      places,
+      queuedMax,
     )
     for (const row of states) {
-      const line = ((row["line"] ?? []) as PgRow[]).map(toRecord)
+      const queue = ((row["line"] ?? []) as PgRow[]).map(toRecord)
       const read: ReadKey = {
         used: integer(row, "used"),
         holder: row["holder"] === null ? undefined : toRecord(row["holder"] as PgRow),
         tat: optionalInteger(row, "tat"),
-        line,
-        isWholeLine: line.length < places,
+        queue,
+        isWholeQueue: queue.length < queuedMax,
       }
       this.#reading.keys.set(text(row, "limit_key"), read)
     }
   }
 
-  async #write(draft: FlowReadCache): Promise<void> {
+  async #write(cache: FlowReadCache): Promise<void> {
     const s = this.#schema
-    this.letIn.push(...draft.letIn)
+    this.admitted.push(...cache.admitted)
     this.#reading.seq = undefined
     this.#reading.keys.clear()
-    if (draft.tats.size > 0) {
-      // One that is over says nothing more. Some go with each that is written: they become fewer.
+    if (cache.tats.size > 0) {
+      // An expired rate has no effect. Each write deletes up to four, so that they become fewer.
       await this.#queries.all(
         "flow-rates",
         `WITH gone AS (
           DELETE FROM ${s}.rate r WHERE r.limit_key IN (SELECT o.limit_key FROM ${s}.rate o WHERE o.tat <= $3 AND o.limit_key <> ALL ($1) LIMIT 4 FOR UPDATE SKIP LOCKED)
         )
         INSERT INTO ${s}.rate (limit_key, tat) SELECT * FROM unnest($1::text[], $2::float8[]) ON CONFLICT (limit_key) DO UPDATE SET tat = excluded.tat`,
-        [...draft.tats.keys()].map(toText),
-        [...draft.tats.values()],
+        [...cache.tats.keys()].map(toText),
+        [...cache.tats.values()],
         this.now,
       )
     }
-    await this.#save(draft)
+    await this.#save(cache)
   }
 
-  async #save({ saved, dueNow, given, taken }: FlowReadCache): Promise<void> {
+  async #save({ saved, dueNow, released, taken }: FlowReadCache): Promise<void> {
     const records = [...new Set([...saved, ...dueNow])]
-    const [freed, held] = [slotColumns(given), slotColumns(taken)]
+    const [freed, held] = [slotColumns(released), slotColumns(taken)]
     if (records.length === 0 && freed[0].length === 0 && held[0].length === 0) return
     const parked = <T>(pick: (record: StoredFlowRecord) => T) => records.map((record) => (record.queuedFor === undefined ? null : (pick(record) ?? null)))
     await this.#queries.all(
@@ -192,7 +192,7 @@ export function setNumbers(row: PgRow): LimitNumbers | undefined {
   return max === undefined ? undefined : { max, ...(perMs === undefined ? {} : { perMs }) }
 }
 
-/** Which workflows' instances with limits these owners have. */
+/** The workflows of the instances with limits that these owners have. */
 export async function limitedWorkflows(
   queries: Queries,
   { functions }: DatabaseNames,

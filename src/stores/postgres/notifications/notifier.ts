@@ -299,7 +299,8 @@ export class Notifier {
     } catch (error) {
       if (this.#closed) return
       this.#log.debug("a hint to other processes could not be sent; trying again", { error })
-      // The hint may be about a write that was committed just before the connection broke. Without it, the other processes would find the write only at their next sweep.
+      // The hint may be about a write that was committed just before the connection broke. Without the hint, the other processes would find
+      // the write only at their next sweep.
       setTimeout(() => {
         for (const flag of flags) this.#outgoing.add(flag)
       }, resendMs).unref()

@@ -1,14 +1,14 @@
 import { isUnreachable } from "../connection/postgres-failure.ts"
 
-/** Reads for many askers at once: what is asked for at the same moment goes together, up to so many in one round trip. */
+/** Reads for many callers at once: calls of the same moment share a round trip, up to a number of calls. */
 export class BatchLoader<Asked, Answer> {
-  readonly #most: number
+  readonly #batchMax: number
   readonly #readAll: (asked: readonly Asked[]) => Promise<readonly Answer[]>
   #waiting: Waiting<Asked, Answer>[] = []
 
-  /** `readAll` answers at the same places. */
-  constructor(most: number, readAll: (asked: readonly Asked[]) => Promise<readonly Answer[]>) {
-    this.#most = most
+  /** `readAll` returns the answers in the order of its arguments. */
+  constructor(batchMax: number, readAll: (asked: readonly Asked[]) => Promise<readonly Answer[]>) {
+    this.#batchMax = batchMax
     this.#readAll = readAll
   }
 
@@ -22,7 +22,7 @@ export class BatchLoader<Asked, Answer> {
   #send(): void {
     const all = this.#waiting
     this.#waiting = []
-    for (let from = 0; from < all.length; from += this.#most) void this.#sendSome(all.slice(from, from + this.#most))
+    for (let from = 0; from < all.length; from += this.#batchMax) void this.#sendSome(all.slice(from, from + this.#batchMax))
   }
 
   async #sendSome(waiting: readonly Waiting<Asked, Answer>[]): Promise<void> {
@@ -31,8 +31,8 @@ export class BatchLoader<Asked, Answer> {
       waiting.forEach(({ resolve }, at) => resolve(answers[at] as Answer))
     } catch (error) {
       if (waiting.length === 1 || isUnreachable(error)) for (const { reject } of waiting) reject(error)
-      // One that cannot be read must not keep the others from theirs.
-      else for (const one of waiting) await this.#sendSome([one])
+      // One item that cannot be read must not fail the other calls, so each is read alone.
+      else for (const call of waiting) await this.#sendSome([call])
     }
   }
 }

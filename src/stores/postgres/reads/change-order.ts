@@ -3,9 +3,9 @@ import { toText } from "../../shared/unsafe-text.ts"
 import type { Queries } from "../connection/database.ts"
 
 /**
- * The stream of changes goes by the numbers of transactions. Ours are begun for what they write, and so are younger than all that an instance
- * had before. A caller's may be older than the instance that it adds to: what it adds takes the number of what is there. Nobody has passed
- * that place: all readers wait for the oldest transaction that is open, and that is this one, or one that is older still.
+ * Keeps the changes of an instance in order. The change stream is in the order of the numbers of transactions. A transaction of the store begins just before
+ * it writes, so its number is higher than those of the instance's earlier rows. A caller's transaction may be older than the instance's last row. Then its
+ * new rows take the number of that last row. No reader has passed that place: readers wait for the oldest open transaction, which is this one or an older one.
  */
 export async function keepOrder(queries: Queries, schema: string, turns: readonly Turn[]): Promise<void> {
   await queries.all(

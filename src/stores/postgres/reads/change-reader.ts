@@ -7,29 +7,29 @@ import { integer, text } from "./columns.ts"
 import type { Database, PgRow } from "../connection/database.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
 
-/** A page is read in slices, and ends with the one that makes it so long: what is in memory at once is bounded. */
+/** A page is read in slices, and ends with the row that makes its text this long. That limits the memory of a page. */
 const textMax = 1024 * 1024
 const sliceRows = 64
-/** How long a read waits for transactions that are about to end and may have written before what is there. */
+/** How long a read waits for open transactions, which may have written rows that come before the newest rows. */
 const patienceMs = 1_000
-/** When to look again for what an open transaction holds back: nobody tells of its end. */
+/** When to read again if an open transaction delays the stream. No notification tells of its end. */
 const heldBackMs = 500
 
 const first: Place = { xid: 0, seq: 0, mark: "" }
 
 /**
- * The journals in the order of (transaction, number). A transaction's rows appear when it commits, which may be after those of younger
- * ones: so only what is older than every transaction that is still open is read. A long transaction delays the stream, and never tears it.
+ * Reads the rows of all journals in the order of (transaction, number). The rows of a transaction appear when it commits, which may be after the rows of younger
+ * transactions. So the reader returns only rows that are older than every open transaction. A long transaction delays the stream, but no row is missed.
  */
 export class ChangeReader {
   readonly #database: Database
   readonly #onHeldBack: (againMs: number) => void
   #origin: string | undefined
-  /** The oldest open transaction when patience last ended: whoever meets it again does not wait for it. */
+  /** The transaction for which a read has waited in vain. Later reads do not wait for it. */
   #stuckAt: number | undefined
   readonly #columns = `j.xid::text AS xid, j.seq, ${journalColumns}, i.id, i.incarnation, i.workflow, i.version, i.queue`
 
-  /** `onHeldBack`: there are changes that cannot be read yet; it is to be tried again after a while. */
+  /** `onHeldBack` is called if there are changes that cannot be read yet: the caller is to read again after a while. */
   constructor(database: Database, onHeldBack: (againMs: number) => void) {
     this.#database = database
     this.#onHeldBack = onHeldBack
@@ -46,7 +46,7 @@ export class ChangeReader {
     const place = after === undefined ? first : fromCursor(origin, after)
     await this.#check(place)
     await this.#whenSettled()
-    // First: whatever is committed after this look may be in the page, but nothing before it can be missed.
+    // Read first: rows that are committed afterwards may be in the page, and no row from before can be missed.
     const last = await this.#last()
     const rows: ChangeRow[] = []
     let at = place
@@ -83,7 +83,7 @@ export class ChangeReader {
         limit,
       )
     }
-    // Positions of an instance grow as the places do. From the last one back: whoever follows is near the end.
+    // The positions of an instance have the order of the places. The search goes backwards from the last row, because a follower is near the end.
     return this.#database.all(
       "changes-of",
       `SELECT ${this.#columns} FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
@@ -106,7 +106,7 @@ export class ChangeReader {
     return row === undefined ? first : placeOf(row)
   }
 
-  /** Nearly always at once: until what is committed now is older than every open transaction, or patience ends. */
+  /** Waits until the rows that are committed now are older than every open transaction, but at most `patienceMs`. Usually there is no need to wait. */
   async #whenSettled(): Promise<void> {
     const s = this.#database.schema
     const row = await this.#database.get(
@@ -125,7 +125,7 @@ export class ChangeReader {
     if (isHeldBack) this.#onHeldBack(heldBackMs)
   }
 
-  /** Throws where the place cannot be of this database: no transaction has that number yet, or another turn has the place. */
+  /** Throws if the place cannot belong to this database: no transaction has that number yet, or another turn has the place. */
   async #check({ xid, seq, mark }: Place): Promise<void> {
     if (xid === 0) {
       if (seq === 0 && mark === "") return
@@ -164,7 +164,7 @@ function isBefore(a: Place, b: Place): boolean {
   return a.xid < b.xid || (a.xid === b.xid && a.seq < b.seq)
 }
 
-/** `mark` is of the row that has the place: a store that was put back to an earlier state may have another there. */
+/** `mark` identifies the row at the place: a store that was restored to an earlier state may have another row there. */
 interface Place {
   readonly xid: number
   readonly seq: number

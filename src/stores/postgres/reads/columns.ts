@@ -2,7 +2,7 @@ import type { PgRow } from "../connection/database.ts"
 
 export { integer, optionalInteger, optionalText, text } from "../../shared/columns.ts"
 
-/** Of arrays and of what functions answer. */
+/** Reads an array. */
 export function list<T extends string | number | boolean>(row: PgRow | undefined, column: string): readonly T[] {
   const value = row?.[column]
   if (value === null || value === undefined) return []

@@ -10,7 +10,10 @@ export interface Query {
   readonly values: readonly unknown[]
 }
 
-/** One page. Each status follows its index in order, and only the first of each are put together: one query for all would have to sort every row of them. */
+/**
+ * The query of one page. Each status is read in the order of its index, and only the first rows of each are merged. One query over all statuses would sort
+ * all their rows.
+ */
 export function pageQuery(schema: string, filter: Filter, order: PageRequest["order"], place: PagePlace | undefined, limit: number): Query {
   const values = new Values()
   const direction = directionOf(order)
@@ -39,7 +42,7 @@ export function countQuery(schema: string, filter: Filter, by: "status" | "workf
   return { sql: `SELECT i.${column} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${column}`, values: values.all }
 }
 
-/** Those of a workflow, and of a named queue, are in the index by their status. */
+/** The statuses to read one by one: the indexes by workflow and by queue begin with the status. */
 export function statusesOf(filter: Filter): readonly (Status | undefined)[] {
   const { workflow, tag, queue, idPrefix = "" } = filter
   const wanted = wantedStatuses(filter)
@@ -90,7 +93,7 @@ class Where {
   }
 }
 
-/** The first text, in the order of code points, that is behind all texts with this prefix. */
+/** The first text, in the order of code points, behind all texts with this prefix. */
 function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {

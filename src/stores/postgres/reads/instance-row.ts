@@ -7,12 +7,12 @@ import type { PgRow } from "../connection/database.ts"
 
 export { instanceColumns } from "../../shared/instance-rows.ts"
 
-/** JSON in PostgreSQL's text holds everything but what its arrays and functions are given of it. */
+/** Reads a row. Ids and names are escaped in the database, because PostgreSQL cannot store every text (`toText`). */
 export function toInstanceRow(row: PgRow): InstanceRow {
   return readInstanceRow(row, fromText)
 }
 
-/** The columns of the traits, as JSON gives them to the functions. The key of the narrowest limit is the lane. */
+/** The columns of the traits, as the functions take them from JSON. `lane` is the fairness key: the key of the first limit. */
 export function traitColumns({ priority = 0, limits = [], unique = [] }: FlowTraits) {
   const [first] = limits
   return {
@@ -23,12 +23,12 @@ export function traitColumns({ priority = 0, limits = [], unique = [] }: FlowTra
   }
 }
 
-/** The default one, which is that of most, is empty. */
+/** The default queue, which most instances have, is an empty text. */
 export function toQueue(queue: string): string {
   return queue === defaultQueue ? "" : toText(queue)
 }
 
-/** What creates its row, but for its id and its incarnation. */
+/** The columns of a new instance's row, without its id and incarnation. */
 export function creationColumns({ workflow, version, createdAt, tags, queue, flow, events }: NewInstance) {
   const tagList = tags.map(toText)
   return {
@@ -42,7 +42,7 @@ export function creationColumns({ workflow, version, createdAt, tags, queue, flo
   }
 }
 
-/** A JSON list. */
+/** The declared event types as a JSON list. */
 export function toEvents(events: readonly string[]): string {
   return JSON.stringify(events.map(toText))
 }

@@ -6,10 +6,10 @@ import { BatchLoader } from "./batch-loader.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
 import { readJournal } from "../turns/instance-queries.ts"
 
-/** So many are read by one statement: of those that were claimed together, most have few rows. */
+/** One statement reads at most this many journals. Most instances that are claimed together have few rows. */
 const journalsMax = 50
 
-/** Of an instance, from a position on. */
+/** The journal of an instance, from a position on. */
 interface WantedJournal {
   readonly id: string
   readonly from: number
@@ -33,7 +33,7 @@ async function readJournals(database: Database, wanted: readonly WantedJournal[]
   const journals: JournalRow[][] = wanted.map(() => [])
   for (const row of rows) {
     const at = integer(row, "n") - 1
-    // The row before the first may end before it.
+    // The first row may end before the wanted position.
     if (integer(row, "position") + integer(row, "count") > (wanted[at]?.from ?? 0)) journals[at]?.push(toJournalRow(row))
   }
   return journals

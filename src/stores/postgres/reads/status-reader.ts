@@ -6,24 +6,24 @@ import type { Database, PgRow } from "../connection/database.ts"
 import { BatchLoader } from "./batch-loader.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
 
-/** So many are read by one statement. */
-const standingsMax = 100
+/** One statement reads at most this many statuses. */
+const statusesMax = 100
 
-/** How instances stand, by their ids. */
-export function standingReader(database: Database): BatchLoader<string, StatusWithEnding | undefined> {
-  return new BatchLoader(standingsMax, async (ids) => {
+/** Reads the statuses of instances, with the ends of those that have ended. */
+export function statusReader(database: Database): BatchLoader<string, StatusWithEnding | undefined> {
+  return new BatchLoader(statusesMax, async (ids) => {
     const rows = await database.all(
-      "standings",
+      "statuses",
       `SELECT j.n, j.status, j.end_position, ${journalColumns} FROM ${database.functions.readStatuses}($1) j`,
       ids.map(toText),
     )
-    const standings: (StatusWithEnding | undefined)[] = ids.map(() => undefined)
-    for (const row of rows) standings[integer(row, "n") - 1] = toStanding(row)
-    return standings
+    const statuses: (StatusWithEnding | undefined)[] = ids.map(() => undefined)
+    for (const row of rows) statuses[integer(row, "n") - 1] = toStatus(row)
+    return statuses
   })
 }
 
-function toStanding(row: PgRow): StatusWithEnding {
+function toStatus(row: PgRow): StatusWithEnding {
   const status = text(row, "status") as Status
   if (!isTerminal(status)) return { status }
   return { status, end: { position: integer(row, "end_position"), rows: row["position"] === null ? [] : [toJournalRow(row)] } }

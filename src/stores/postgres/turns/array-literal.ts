@@ -1,6 +1,6 @@
 /**
- * Arrays as PostgreSQL reads them. The driver makes them as well, but looks at every element several times, which with a batch of turns
- * is more work than all else that is done for them here.
+ * Writes arrays as PostgreSQL reads them. The driver could do it, but it examines every element several times: for a batch of turns that costs more than all
+ * other work for the batch in this process.
  */
 
 const special = /["\\]/
@@ -18,7 +18,7 @@ export function numberArray(values: readonly (number | null)[]): string {
   return enclosed("{", values.includes(null) ? values.map((value) => value ?? "NULL") : values, ",", "}")
 }
 
-/** As one text at once: what is put together piece by piece is garbage piece by piece, and is copied once more when it is sent. */
+/** Joins all texts at once: a text that is appended to piece by piece leaves garbage, and is copied once more when it is sent. */
 function enclosed(open: string, values: readonly unknown[], separator: string, close: string): string {
   const texts = values.slice()
   texts[0] = `${open}${String(texts[0])}`
@@ -26,7 +26,7 @@ function enclosed(open: string, values: readonly unknown[], separator: string, c
   return texts.join(separator)
 }
 
-/** Something that none of these texts contains. In JSON there are no control characters. */
+/** A separator that none of these texts contains. JSON contains no control characters. */
 export function separatorOf(...columns: readonly (readonly (string | null)[])[]): string {
   let separator = "\u001f"
   while (columns.some((values) => values.some((value) => value?.includes(separator)))) separator += "\u001e\u001f"
@@ -34,8 +34,8 @@ export function separatorOf(...columns: readonly (readonly (string | null)[])[])
 }
 
 /**
- * Texts full of quotes, such as JSON: as one text that a separator goes before each of, where an array would want every quote escaped. Null is nothing
- * at all. In SQL it is `(string_to_array($1, $2, ''))[2:]`, which is empty where there is none.
+ * Joins texts that are full of quotes, such as JSON, into one text with a separator before each of them. In an array, every quote would be escaped. Null becomes
+ * an empty text. SQL reads the result by `(string_to_array($1, $2, ''))[2:]`, which is empty if there are no texts.
  */
 export function joinedTexts(values: readonly (string | null)[], separator: string): string {
   return values.length === 0 ? "" : [""].concat(values as string[]).join(separator)

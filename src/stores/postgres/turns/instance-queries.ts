@@ -10,7 +10,7 @@ import { journalColumns, toJournalRow } from "../reads/journal-row.ts"
 import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
 import { messageJson, writeTurns } from "./turn-batch-writer.ts"
 
-/** What is asked about one instance, or sent to it: also in a transaction of a caller's. */
+// Reads of one instance and messages to it, also in a transaction of a caller.
 
 export async function readInstance(queries: Queries, database: DatabaseNames, id: string): Promise<InstanceRow | undefined> {
   const row = await queries.get("get", `SELECT ${instanceColumns} FROM ${database.schema}.instance i WHERE i.id = $1`, toText(id))
@@ -34,19 +34,19 @@ export async function uniqueHolder(queries: Queries, database: DatabaseNames, { 
   return row === undefined ? undefined : text(row, "id")
 }
 
-/** `told`: a notification that is sent with the commit. */
+/** `notification`: is sent with the commit. */
 export async function deliver(
   queries: Queries,
   { functions }: DatabaseNames,
   messages: readonly NewMessage[],
-  told?: Notification,
+  notification?: Notification,
 ): Promise<readonly Delivery[]> {
   const json = JSON.stringify(messages.map(messageJson))
   const deliveries = `${functions.deliverMessages}($1::jsonb) AS deliveries`
   const row =
-    told === undefined
+    notification === undefined
       ? await queries.get("deliver", `SELECT ${deliveries}`, json)
-      : await queries.get("told.deliver", `SELECT ${deliveries}, pg_notify($2, $3)`, json, told.channel, told.payload)
+      : await queries.get("notify.deliver", `SELECT ${deliveries}, pg_notify($2, $3)`, json, notification.channel, notification.payload)
   return list<Delivery>(row, "deliveries")
 }
 
@@ -55,12 +55,12 @@ export interface Notification {
   readonly payload: string
 }
 
-/** Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. */
-export async function deliverTold(calls: ListenConnectionCalls, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
+/** Delivers one message, and pushes it to the listeners with the commit if it is alone in the inbox (`deliver_and_notify`). */
+export async function deliverWithPush(calls: ListenConnectionCalls, message: NewMessage, notification: NotificationWithMail): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
-  const { channel, mailChannel, payloadWithMail, mail } = told
+  const { channel, mailChannel, payloadWithMail, mail } = notification
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload), message.isChecked === true]
-  const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
+  const values = [...of, channel, notification.payload, mailChannel, payloadWithMail, mail]
   return (await calls.call("mail.deliver", "deliverAndNotify", values)) as Delivery
 }
 
@@ -70,14 +70,14 @@ export interface NotificationWithMail extends Notification {
   readonly mail: string
 }
 
-/** In one transaction. */
+/** Delivers the message, or creates the instance with the message. The caller has a transaction. */
 export async function deliverOrCreate(queries: Queries, database: DatabaseNames, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
   if (!takesFirst(create, message)) {
     const [delivery = "absent"] = await deliver(queries, database, [message])
     return refusedOr(delivery)
   }
   const [written] = await writeTurns(queries, database, [create], "plain")
-  // Sent again after an unknown outcome: the message went in together with the creation.
+  // The turn was sent again after an unknown outcome. The message was delivered together with the creation.
   if (written === "recorded") return "created"
   const [delivered = "absent"] = await deliver(queries, database, [message])
   return written === "written" ? "created" : delivered

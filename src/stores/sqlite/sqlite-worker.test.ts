@@ -31,7 +31,7 @@ const hintOf = (store: Store) =>
   })
 
 describe("the worker of a file", () => {
-  it("is the first to open it; others are clients that write and read all the same", async () => {
+  it("is the first process that opens the file; later ones are clients, which also read and write", async () => {
     const first = await bed.open()
     const second = await bed.open()
     expect([first.role, second.role]).toEqual(["worker", "client"])
@@ -41,7 +41,7 @@ describe("the worker of a file", () => {
     expect(await second.journal.readInbox(["i"])).toHaveLength(1)
   })
 
-  it("is followed by one that stands by, once it is closed", async () => {
+  it("is followed by a store that stands by, once the worker is closed", async () => {
     const first = await bed.open()
     const second = await bed.open()
     const third = await bed.open()
@@ -52,7 +52,7 @@ describe("the worker of a file", () => {
     expect(await third.standBy()).toBe("client")
   })
 
-  it("is never one that is opened as a client", async () => {
+  it("is never a store that was opened as a client", async () => {
     const client = await bed.provider.open({ ...bed.context, role: "client" })
     const roles: StoreRole[] = [client.role, await client.standBy()]
     expect(roles).toEqual(["client", "client"])
@@ -60,7 +60,7 @@ describe("the worker of a file", () => {
     await client.close()
   })
 
-  it("is one also when the file is opened through a link", async () => {
+  it("is the only one even if the file is opened through a link", async () => {
     await bed.open()
     symlinkSync(path, join(folder, "link.db"))
     const linked = await sqlite(join(folder, "link.db")).open(bed.context)
@@ -68,7 +68,7 @@ describe("the worker of a file", () => {
     await linked.close()
   })
 
-  it("needs no lock in memory, where every opening is a database of its own", async () => {
+  it("needs no lock in memory, because each store has a database of its own", async () => {
     const provider = sqlite(":memory:")
     const [first, second] = [await provider.open(bed.context), await provider.open(bed.context)]
     expect([first.role, second.role]).toEqual(["worker", "worker"])
@@ -78,7 +78,7 @@ describe("the worker of a file", () => {
     await second.close()
   })
 
-  it("finds the instances of the one before it crashed at once, whatever the lease says", async () => {
+  it("finds the instances of a dead worker crashed at once, even if its lease has not expired", async () => {
     const first = await bed.open()
     await first.journal.renew("a", 30_000)
     await first.journal.commit([
@@ -95,7 +95,7 @@ describe("the worker of a file", () => {
     expect(later.map(({ instance, crashed }) => [instance.id, crashed])).toEqual([["j", true]])
   })
 
-  it("that was pushed aside loses its turns to the one that took over", async () => {
+  it("loses its turns after another worker has taken over", async () => {
     const first = await bed.open()
     const second = await bed.open()
     await first.journal.renew("a", 30_000)
@@ -108,7 +108,7 @@ describe("the worker of a file", () => {
 })
 
 describe("two connections to a file", () => {
-  it("each is given a hint of what the other one wrote, not of its own writes", async () => {
+  it("each get a hint of the other connection's writes, not of their own", async () => {
     const first = await bed.open()
     const second = await bed.open()
     let own = 0

@@ -36,13 +36,13 @@ const close = async () => {
 }
 
 describe("a file that cannot be used", () => {
-  it("that is not a database is refused, and not touched", async () => {
+  it("is refused and left unchanged if it is no database", async () => {
     writeFileSync(path, "Dear diary, ".repeat(1000))
     await expect(open()).rejects.toMatchObject({ code: "DATABASE_CORRUPT", details: { path } })
     expect(existsSync(`${path}-worker`)).toBe(false)
   })
 
-  it("that is damaged is told as damaged", async () => {
+  it("is reported as damaged if it is damaged", async () => {
     const store = await open()
     await store.journal.commit(Array.from({ length: 500 }, (_, i) => creation(`i${i}`, { state: completed })))
     await close()
@@ -56,13 +56,13 @@ describe("a file that cannot be used", () => {
     await expect(spoilt()).rejects.toMatchObject({ code: "DATABASE_CORRUPT" })
   })
 
-  it("in a folder that does not exist says so", async () => {
+  it("fails with an error that names the folder if the folder does not exist", async () => {
     await expect(open({}, join(folder, "missing", "app.db"))).rejects.toMatchObject({ code: "DATABASE_UNREADABLE" })
     mkdirSync(join(folder, "dir.db"))
     await expect(open({}, join(folder, "dir.db"))).rejects.toMatchObject({ code: "DATABASE_UNREADABLE" })
   })
 
-  it("that may only be read is refused when it is opened", async () => {
+  it("is refused when it is opened if the process may only read it", async () => {
     await open()
     await close()
     chmodSync(path, 0o444)
@@ -70,7 +70,7 @@ describe("a file that cannot be used", () => {
     await unprivileged(() => expect(open()).rejects.toMatchObject({ code: "READ_ONLY" }))
   })
 
-  it("in a folder that may only be read is refused, whether it exists or not", async () => {
+  it("is refused if the process may only read its folder, whether the file exists or not", async () => {
     chmodSync(folder, 0o555)
     await unprivileged(() => expect(open()).rejects.toMatchObject({ code: "READ_ONLY" }))
     chmodSync(folder, 0o777)
@@ -83,7 +83,7 @@ describe("a file that cannot be used", () => {
 })
 
 describe("a full disk", () => {
-  it("fails the whole commit, and all goes on once there is room", async () => {
+  it("fails the whole commit, and commits work again once there is room", async () => {
     const { journal, directory } = await open({ maxPageCount: 120 })
     const ballast = { blobs: ["x".repeat(150_000)] }
     await journal.commit([creation("old"), turn("old", 3, { ...ballast, state: completed }), creation("i")])
@@ -106,13 +106,13 @@ describe("a full disk", () => {
     expect((await journal.readJournal("k", 3)).map((row) => row.position)).toEqual([3])
   })
 
-  it("is told with what to do about it", async () => {
+  it("is reported with what to do about it", async () => {
     await expect(open({ maxPageCount: 2 })).rejects.toThrow(/free some disk space/)
   })
 })
 
 describe("a file that another process keeps locked", () => {
-  it("fails as busy after the time to wait, and works again afterwards", async () => {
+  it("fails as busy after the waiting time, and works again afterwards", async () => {
     const { journal, directory } = await open({ busyTimeout: 0 })
     await journal.commit([creation("i")])
     const other = new DatabaseSync(path)

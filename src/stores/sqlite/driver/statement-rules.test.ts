@@ -69,7 +69,7 @@ describe("statements of a transaction in an object", () => {
     },
   )
 
-  it("may be what they may be elsewhere, and no more", () => {
+  it("follow the rules for files in all else", () => {
     expect(() => checkObjectStatement("INSERT OR ABORT INTO note (text) VALUES ('a')")).not.toThrow()
     expect(() => checkObjectStatement("COMMIT")).toThrow(expect.objectContaining({ code: "SQL_REFUSED" }))
   })

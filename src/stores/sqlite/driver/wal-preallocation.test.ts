@@ -29,8 +29,8 @@ const write = (count: number) => {
 }
 const notes = () => driver.prepare("SELECT count(*) AS n FROM note").get()?.["n"]
 
-describe("the room of the log", () => {
-  it("is made when a process has committed often enough, and is not outgrown until SQLite begins again from the start", () => {
+describe("preallocation of the log", () => {
+  it("happens when a process has committed often enough, and is enough until SQLite starts the log again from the beginning", () => {
     write(31)
     expect(logLength()).toBeLessThan(fullLength)
     write(1)
@@ -41,7 +41,7 @@ describe("the room of the log", () => {
     expect(notes()).toBe(1_000)
   })
 
-  it("is not made while transactions are large, as the log soon has its length by itself; it is when they get small before", () => {
+  it("does not happen while transactions are large, because the log grows quickly then; it happens if they become small in time", () => {
     driver.exec("CREATE TABLE large (bytes BLOB)")
     const insert = driver.prepare("INSERT INTO large VALUES (zeroblob(60000))")
     for (let i = 0; i < 32; i++) driver.transaction(() => insert.run())
@@ -54,7 +54,7 @@ describe("the room of the log", () => {
     expect(logLength()).toBeGreaterThan(fullLength)
   })
 
-  it("leaves nothing in the database, also for one who opens it while the log is there", () => {
+  it("leaves nothing in the database, also for a connection that opens it while the log exists", () => {
     write(32)
     const other = new DatabaseSync(path)
     expect(other.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "note" }])
@@ -63,10 +63,10 @@ describe("the room of the log", () => {
     other.close()
   })
 
-  it("is read over by who recovers the log of a process that died", () => {
+  it("does not matter to the process that recovers the log of a dead process", () => {
     write(40)
     const copy = join(folder, "copy.db")
-    // Without the index of the log, as after a power failure.
+    // The index of the log (-shm) is missing, as after a power failure.
     for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`)
     const recovered = new DatabaseSync(copy)
     expect(recovered.prepare("SELECT count(*) AS n FROM note").get()).toEqual({ n: 40 })
@@ -74,7 +74,7 @@ describe("the room of the log", () => {
     recovered.close()
   })
 
-  it("never fails a transaction that is committed, also where the database cannot be opened a second time", () => {
+  it("never fails a committed transaction, even if the database cannot be opened a second time", () => {
     const unopenable = join(folder, "folder.db")
     mkdirSync(unopenable)
     const room = new WalPreallocation(unopenable)
@@ -84,7 +84,7 @@ describe("the room of the log", () => {
     }).not.toThrow()
   })
 
-  it("is done without where another connection writes in that moment", () => {
+  it("does not happen if another connection writes at that moment", () => {
     write(1)
     const other = new DatabaseSync(path)
     other.exec("BEGIN IMMEDIATE; INSERT INTO note VALUES (2)")

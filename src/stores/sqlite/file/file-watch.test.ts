@@ -45,7 +45,7 @@ const goneOf = (store: Store) => new Promise<unknown>((resolve) => store.onGone?
 const gone = { code: "DATABASE_GONE", details: { path: expect.stringContaining("app.db") as string } }
 
 describe("a database file that is open", () => {
-  it("and deleted: no write is acknowledged from then on, whoever writes", async () => {
+  it("is gone when it is deleted: no write of any connection is acknowledged from then on", async () => {
     const worker = await bed.open()
     const client = await bed.open()
     await worker.journal.commit([creation("i")])
@@ -60,7 +60,7 @@ describe("a database file that is open", () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  it("and replaced: the new file stays as it is, and another process may execute it at once", async () => {
+  it("is gone when it is replaced: the new file stays unchanged, and another process may work on it at once", async () => {
     const worker = await bed.open()
     await worker.journal.commit([creation("i")])
     await copyDatabase(path, join(folder, "copy.db"))
@@ -77,13 +77,13 @@ describe("a database file that is open", () => {
     expect(existsSync(`${path}-wal`)).toBe(true)
   })
 
-  it("whose log alone is deleted counts as deleted: commits go there first", async () => {
+  it("is gone when only its log is deleted, because commits go to the log first", async () => {
     const worker = await bed.open()
     rmSync(`${path}-wal`)
     await expect(worker.journal.commit([creation("i")])).rejects.toThrow(/app\.db-wal" was deleted/)
   })
 
-  it("whose folder is removed, or whose name another file gets by cp or mv, is gone", async () => {
+  it("is gone when its folder is removed, or when another file gets its name by cp or mv", async () => {
     const ways = [
       ["rm", "-rf", "data"],
       ["mv", "other.db", "data/app.db"],
@@ -101,7 +101,7 @@ describe("a database file that is open", () => {
     }
   })
 
-  it("is noticed to be gone also where nobody writes", async () => {
+  it("is noticed to be gone even if no connection writes", async () => {
     const client = await bed.provider.open({ ...bed.context, role: "client" })
     const stop = client.onHint(() => undefined)
     const told = goneOf(client)
@@ -111,7 +111,7 @@ describe("a database file that is open", () => {
     await client.close()
   })
 
-  it("may be copied, and its process may change its folder", async () => {
+  it("may be copied, and its process may change its working directory", async () => {
     const before = process.cwd()
     process.chdir(folder)
     const store = await sqlite("app.db").open(bed.context)
@@ -124,7 +124,7 @@ describe("a database file that is open", () => {
   })
 })
 
-/** Only other processes may touch the file: whoever closes it in this one drops the locks that SQLite has there. */
+/** Runs a program on the file in another process: if code of this process closed the file, the locks of SQLite on it would be dropped. */
 const shell = (command: string) => execFileSync("sh", ["-c", command], { cwd: folder })
 
 describe("a database file that another program writes into", () => {
@@ -145,7 +145,7 @@ describe("a database file that another program writes into", () => {
     return made
   }
 
-  /** Creates so many instances, and brings all of them from the log to the file. */
+  /** Creates instances, and writes all of them from the log into the file. */
   const grow = (count: number, into = driver) => {
     const tables = fileTables(into, () => 0)
     into.transaction(() => {
@@ -162,37 +162,37 @@ describe("a database file that another program writes into", () => {
     expect(() => driver.transaction(() => undefined)).toThrow(expect.objectContaining(gone))
   }
 
-  it("and cuts off is gone with the next commit, whatever is left of it", () => {
+  it("is gone with the next commit after it was truncated, whatever is left of it", () => {
     grow(20)
     shell("truncate -s 0 app.db")
     expectGone(() => driver.transaction(() => undefined), /app\.db" was cut off by another program/)
   })
 
-  it("and cuts off in the middle is gone as well", () => {
+  it("is gone when it was truncated in the middle", () => {
     grow(100)
     driver.version()
     shell("truncate -s 8192 app.db")
     expectGone(() => driver.version(), /cut off by another program/)
   })
 
-  it("and overwrites with something else is gone with the next inspection", () => {
+  it("is gone with the next inspection after it was overwritten with other data", () => {
     grow(20)
     driver.inspectFile()
     shell("yes nonsense | head -c 1000000 | dd of=app.db conv=notrunc 2>&1")
     expectGone(() => driver.inspectFile(), /app\.db" was overwritten by another program/)
   })
 
-  it("and overwrites with an older copy of it is gone", () => {
+  it("is gone when it was overwritten with an older copy of itself", () => {
     grow(20)
     shell("cp app.db backup.db")
     grow(20)
     driver.inspectFile()
-    // As large as it was, so that its length tells nothing.
+    // Its length is as before, so only its content can tell.
     shell("cat backup.db | dd of=app.db conv=notrunc 2>&1")
     expectGone(() => driver.inspectFile(), /overwritten/)
   })
 
-  it("and overwrites with another database that has more instances is gone", () => {
+  it("is gone when it was overwritten with another database that has more instances", () => {
     const other = driverOf(join(folder, "other.db"))
     grow(500, other)
     other.close()
@@ -202,7 +202,7 @@ describe("a database file that another program writes into", () => {
     expectGone(() => driver.inspectFile(), /overwritten/)
   })
 
-  it("and overwrites with a database that has no table of ours is gone with the second inspection", () => {
+  it("is gone with the second inspection after it was overwritten with a database that has no table of ours", () => {
     const other = new NodeSqlDriver(join(folder, "other.db"), "CREATE TABLE mine (id INTEGER)")
     other.close()
     grow(20)
@@ -212,7 +212,7 @@ describe("a database file that another program writes into", () => {
     expectGone(() => driver.inspectFile(), /overwritten/)
   })
 
-  it("is not taken for gone where SQLite itself wrote: checkpoints, other connections, VACUUM", () => {
+  it("is not gone when SQLite itself has written: checkpoints, other connections, VACUUM", () => {
     driver.inspectFile()
     grow(200)
     driver.inspectFile()
@@ -257,7 +257,7 @@ describe("an engine whose file is deleted", () => {
     return { order, steps, open: () => Engine.open({ host: new NodeHost(log), store: sqlite(path, { pollInterval: 1 }), workflows: [order], options }) }
   }
 
-  it("stops, tells everybody who waits, refuses every call, and can be closed", async () => {
+  it("stops, tells every waiting caller, refuses every call, and can be closed", async () => {
     const complaints: string[] = []
     let told: (error: unknown) => void = () => undefined
     const telling = new Promise<unknown>((resolve) => (told = resolve))
@@ -292,7 +292,7 @@ describe("an engine whose file is deleted", () => {
     await engine.close()
   })
 
-  it("stops also between ticks", async () => {
+  it("stops between ticks as well", async () => {
     const { order, steps, open } = opened({ execute: "ticks" }, [])
     const engine = await open()
     await engine.start(order)
@@ -316,7 +316,7 @@ describe("the place of a database file", () => {
     expect(existsSync(spaced)).toBe(true)
   })
 
-  it("is refused where it is no file", () => {
+  it("is refused if it is no file", () => {
     for (const place of ["file:app.db", "file://host/app.db", "file:///app.db?mode=ro", new URL("https://example.com/app.db")])
       expect(() => sqlite(place)).toThrow(expect.objectContaining({ code: "BAD_OPTION" }))
   })

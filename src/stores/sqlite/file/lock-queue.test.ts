@@ -43,7 +43,7 @@ const bedOf = (options: SqliteOptions = {}): StoreBed => {
 
 const open = (options: SqliteOptions = {}): Promise<Store> => bedOf(options).open()
 
-/** Makes a call while the other connection holds the lock, and frees the lock once the event loop has gone round some times. */
+/** Makes a call while the other connection holds the lock, and frees the lock after some rounds of the event loop. */
 const whileLocked = async <T>(call: () => Promise<T>, begin = "BEGIN IMMEDIATE"): Promise<T> => {
   other.exec(begin)
   const settled: string[] = []
@@ -92,13 +92,13 @@ describe("a write that finds the file locked waits, and the process goes on", ()
     expect(await whileLocked(() => call(store))).toEqual(expected)
   })
 
-  it("the opening of the file, also the first", async () => {
+  it("opening the file, also for the first time", async () => {
     const store = await whileLocked(() => open())
     expect(store.role).toBe("worker")
     expect((await whileLocked(() => open(), "BEGIN EXCLUSIVE")).role).toBe("client")
   })
 
-  it("the opening of a file that has no write-ahead log yet", async () => {
+  it("opening a file that has no write-ahead log yet", async () => {
     other.close()
     rmSync(path)
     other = new DatabaseSync(path)
@@ -107,12 +107,12 @@ describe("a write that finds the file locked waits, and the process goes on", ()
     expect(await store.journal.commit([creation("i")])).toEqual(["committed"])
   })
 
-  it("the migration of a file", async () => {
+  it("migrating a file", async () => {
     await whileLocked(() => migrateFile(path))
     expect(schemaOf(path).version).toBe(newestSchema)
   })
 
-  it("whoever stands by, while the worker before it is closed", async () => {
+  it("a store that stands by, while the worker before it is closed", async () => {
     const first = await open()
     const second = await open()
     await first.close()
@@ -133,7 +133,7 @@ describe("a write that finds the file locked waits, and the process goes on", ()
 })
 
 describe("writes that wait", () => {
-  it("are done in the order of the calls, each of them once, also those that come when the lock is free", async () => {
+  it("run once each and in the order of the calls, also those that come when the lock is free", async () => {
     const { journal, directory } = await open()
     await journal.commit([creation("i")])
     other.exec("BEGIN IMMEDIATE")
@@ -142,7 +142,7 @@ describe("writes that wait", () => {
     const committed = journal.commit([turn("i", 3)])
     await macrotask()
     other.exec("COMMIT")
-    // No timer has fired yet: the lock is free, but others came first.
+    // No timer has fired yet: the lock is free, but earlier calls come first.
     sent.push(send("50"), send("51"))
     const order: number[] = []
     for (const [index, answer] of sent.entries()) void answer.then(() => order.push(index))
@@ -153,7 +153,7 @@ describe("writes that wait", () => {
     expect((await journal.readJournal("i", 1)).map(({ position }) => position)).toEqual([1, 3])
   })
 
-  it("a transaction calls its function once, after it has the lock, in the async context of its caller", async () => {
+  it("a transaction calls its function once, with the lock, in the async context of its caller", async () => {
     other.exec("CREATE TABLE note (text TEXT)")
     const { journal, transactions } = await open()
     await journal.commit([creation("i")])
@@ -166,7 +166,7 @@ describe("writes that wait", () => {
     }
     const outcomes = await whileLocked(() =>
       Promise.all([
-        // The first call sets the timer that tries again.
+        // The first call sets the timer of the next try.
         context.run("another", () => journal.commit([creation("j")])),
         context.run("mine", () => transactions?.transact(run)),
       ]),
@@ -176,7 +176,7 @@ describe("writes that wait", () => {
     expect(other.prepare("SELECT text FROM note").all()).toHaveLength(1)
   })
 
-  it("fail once the time to wait is over, with nothing written, and later ones go on", async () => {
+  it("fail after the waiting time with nothing written, and later writes work", async () => {
     const { journal, directory } = await open({ busyTimeout: 5 })
     await journal.commit([creation("i")])
     other.exec("BEGIN IMMEDIATE")
@@ -234,13 +234,13 @@ describe("the queue of a lock", () => {
     return { lock, call, queue: new LockQueue(database, 60_000) }
   }
 
-  it("makes a call at once where the lock is free", () => {
+  it("makes a call at once if the lock is free", () => {
     const { lock, call, queue } = lockOf()
     void queue.write(call("a"))
     expect(lock.done).toEqual(["a"])
   })
 
-  it("does not take the refusal of a call inside another for that of the outer one, which has written", async () => {
+  it("does not mistake the refusal of an inner call for that of the outer call, which has written", async () => {
     const { lock, call, queue } = lockOf()
     let inner: Promise<string> | undefined
     const outer = queue.write(
@@ -255,7 +255,7 @@ describe("the queue of a lock", () => {
     expect(lock.done).toEqual(["outer", "inner"])
   })
 
-  it("lets other macrotasks run while it works off a long queue", async () => {
+  it("lets other macrotasks run while it empties a long queue", async () => {
     const { lock, call, queue } = lockOf()
     lock.isHeld = true
     const slow = () => {
@@ -278,7 +278,7 @@ describe("the queue of a lock", () => {
 })
 
 describe("a log that a reader keeps from being checkpointed", () => {
-  it("grows, and is checkpointed and cut back once the reader is gone", async () => {
+  it("grows, and is checkpointed and truncated once the reader is gone", async () => {
     const { journal } = await open()
     const log = `${path}-wal`
     await journal.commit([creation("i")])
@@ -288,7 +288,7 @@ describe("a log that a reader keeps from being checkpointed", () => {
     let position = 3
     const write = async () => expect(await journal.commit([turn("i", position++, { blobs })])).toEqual(["committed"])
     while (statSync(log).size < 20_000_000) await write()
-    // The reader's snapshot is before all of this: nothing of it may go to the file.
+    // The reader's snapshot is older than these commits, so none of them may be written into the file.
     expect(statSync(path).size).toBeLessThan(1_000_000)
     other.exec("COMMIT")
     for (let count = 0; count < 3; count++) await write()

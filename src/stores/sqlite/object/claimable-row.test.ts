@@ -4,7 +4,7 @@ import { migrate } from "../schema/migrate.ts"
 import { NodeSqlDriver } from "../driver/node-sql-driver.ts"
 import { migrations } from "../schema/schema.ts"
 
-it("whatever a row says, an instance wants to be claimed when the column of a file says so", () => {
+it("for any row, an instance must be claimed when the column of a file says so", () => {
   const driver = new NodeSqlDriver(":memory:", "")
   migrate(driver, migrations)
   const columns =

@@ -5,7 +5,7 @@ import { IndexTurnBuffer } from "./index-turn-buffer.ts"
 
 const saying = (base: Turn, type: string): Turn => ({ ...base, entries: `[{"type":"${type}"}]` })
 
-it("keeps those that tell of the instance, until the index has heard of them", () => {
+it("keeps the turns about the instance until the index has them", () => {
   const turns = new IndexTurnBuffer()
   const born = saying(creation("i"), "run.started")
   const next = born.position + born.count
@@ -18,7 +18,7 @@ it("keeps those that tell of the instance, until the index has heard of them", (
   expect(turns.turnsFrom(next + 1)).toEqual({ rows: [ended], revision: next + 1 })
 })
 
-it("knows nothing where it has not seen all of them", () => {
+it("knows nothing if it has not seen all turns", () => {
   const turns = new IndexTurnBuffer()
   turns.onTurn(saying(turn("i", 7), "run.completed"))
   expect(turns.turnsFrom(3)).toBeUndefined()
@@ -26,7 +26,7 @@ it("knows nothing where it has not seen all of them", () => {
   expect(turns.turnsFrom(3)).toBeUndefined()
 })
 
-it("begins anew with an instance that takes the place of another", () => {
+it("starts again with an instance that takes the place of another instance", () => {
   const turns = new IndexTurnBuffer()
   turns.onTurn(saying(creation("i"), "run.started"))
   const again = saying(creation("i"), "run.started")
@@ -34,7 +34,7 @@ it("begins anew with an instance that takes the place of another", () => {
   expect(turns.turnsFrom(1)?.rows).toEqual([again])
 })
 
-it("has all that were written since the journal was read, and nothing where one was written before", () => {
+it("has all turns since the journal was read, and nothing if it missed an earlier turn", () => {
   const read = new IndexTurnBuffer()
   read.journalReadTo(2)
   const later = saying(turn("i", 3), "run.completed")
@@ -48,7 +48,7 @@ it("has all that were written since the journal was read, and nothing where one 
   expect(unread.turnsFrom(3)).toBeUndefined()
 })
 
-it("has not seen more because the index is about to hear of all that was read", () => {
+it("does not count a turn as seen because the index acknowledges it", () => {
   const turns = new IndexTurnBuffer()
   turns.journalReadTo(10)
   turns.indexed(0)
@@ -56,7 +56,7 @@ it("has not seen more because the index is about to hear of all that was read", 
   expect(turns.turnsFrom(1)).toBeUndefined()
 })
 
-it("knows the end of the last that changes what the index shows, once there was one", () => {
+it("knows the end of the last turn that changes what the index shows, once there was such a turn", () => {
   const turns = new IndexTurnBuffer()
   turns.onTurn(turn("i", 3))
   expect(turns.pendingUpTo).toBeUndefined()

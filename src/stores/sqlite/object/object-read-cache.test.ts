@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { tableCreatedBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
 
-describe("what a statement is about", () => {
+describe("the shape of a statement", () => {
   it.each([
     ["SELECT id FROM perdure_instance i WHERE i.id = ?", { reads: "perdure_instance", fills: "", writes: "" }],
     ["DELETE FROM perdure_inbox WHERE seq = ?", { reads: "perdure_inbox", fills: "", writes: "perdure_inbox" }],
@@ -19,7 +19,7 @@ describe("what a statement is about", () => {
     expect(shapeOf(sql)).toMatchObject(shape)
   })
 
-  it("a table is made empty, unless it is made of a query", () => {
+  it("a created table is empty, unless a query fills it", () => {
     expect(tableCreatedBy("CREATE TABLE perdure_slot (a TEXT)")).toBe("perdure_slot")
     expect(tableCreatedBy("CREATE TABLE perdure_slot AS SELECT 1")).toBeUndefined()
     expect(tableCreatedBy("CREATE INDEX perdure_slot_a ON perdure_slot (a)")).toBeUndefined()
@@ -27,7 +27,7 @@ describe("what a statement is about", () => {
 })
 
 describe("the cache of a database", () => {
-  it("looks once which tables are there, and knows of those that are made", () => {
+  it("reads the table names once, and knows the tables that are created later", () => {
     const cache = new ObjectReadCache()
     let looks = 0
     const look = () => {
@@ -42,7 +42,7 @@ describe("the cache of a database", () => {
     expect(cache.neverHadRows("perdure_slot")).toBe(false)
   })
 
-  it("reads again what was written, and nothing else", () => {
+  it("reads a value again only after its table was written to", () => {
     const cache = new ObjectReadCache()
     let reads = 0
     const read = () => cache.getOrRead("status", "perdure_instance", () => ++reads)
@@ -54,7 +54,7 @@ describe("the cache of a database", () => {
     expect([read(), read()]).toEqual([2, 2])
   })
 
-  it("forgets everything where something did not happen, or a table changed", () => {
+  it("is cleared when a transaction fails or a table is altered", () => {
     const cache = new ObjectReadCache()
     let reads = 0
     const read = () => cache.getOrRead("status", "perdure_instance", () => ++reads)

@@ -54,6 +54,6 @@ it("an object that was made by an older version gets what a later migration adds
   expect(older.prepare("SELECT version, compatible FROM perdure_meta").all()).toEqual([{ version: 2, compatible: 1 }])
 })
 
-it("there is nothing to make for a name that is not ours", () => {
+it("a name that is not ours has no definition", () => {
   expect(objectTableDefinitions("note")).toEqual([])
 })

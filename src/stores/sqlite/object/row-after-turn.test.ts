@@ -5,7 +5,7 @@ import { completed, creation, slots, turn } from "../../../testing/store-conform
 import { sqlite } from "../sqlite-provider.ts"
 import { RowAfterTurn } from "./row-after-turn.ts"
 
-/** What is known after each turn, beside what the store has then. */
+/** After each turn: the computed row, and the row that the store has. */
 async function followed(turns: readonly Turn[]): Promise<readonly (readonly [known: unknown, stored: unknown])[]> {
   const store = await sqlite(":memory:").open({ now: () => 1_000_000, log: silentLogger, role: "worker" })
   const written = new RowAfterTurn()
@@ -18,7 +18,7 @@ async function followed(turns: readonly Turn[]): Promise<readonly (readonly [kno
   return pairs
 }
 
-it("knows the row after each turn that says its state, as the store has it", async () => {
+it("knows the row after each turn with a state, as the store has it", async () => {
   const pairs = await followed([
     creation("i", { tags: ["a"], queue: "reports", state: { status: "running", owner: "w" } }),
     turn("i", 3, { state: { status: "sleeping", run: 1, runPosition: 1, dueAt: 2_000_000, owner: "w" }, at: 1_000_600 }),
@@ -28,20 +28,20 @@ it("knows the row after each turn that says its state, as the store has it", asy
   for (const [known, stored] of pairs) expect(known).toEqual(stored)
 })
 
-it("keeps what turns without a state say of tags and memo", async () => {
+it("keeps the tags and the memo of turns without a state", async () => {
   const pairs = await followed([creation("i"), turn("i", 3, { tags: ["b"], memo: `"m"` }), turn("i", 4, { state: completed })])
   expect(pairs[1]?.[0]).toBeUndefined()
   expect(pairs[2]?.[0]).toEqual(pairs[2]?.[1])
 })
 
-it("knows nothing of one with limits, nor of one whose beginning it has not seen", async () => {
+it("knows nothing of an instance with limits, nor of one whose creation it has not seen", async () => {
   const written = new RowAfterTurn()
   expect(written.after(creation("i", { flow: { limits: [slots(1)] } }))).toBeUndefined()
   expect(written.after(turn("i", 3, { state: completed }))).toBeUndefined()
   expect(new RowAfterTurn().after(turn("i", 3, { state: completed }))).toBeUndefined()
 })
 
-it("begins anew with another incarnation", () => {
+it("starts again with another incarnation", () => {
   const written = new RowAfterTurn()
   written.after(creation("i", { tags: ["a"] }))
   expect(written.after(turn("i", 3, { incarnation: "i~2", state: completed }))).toBeUndefined()

@@ -34,7 +34,7 @@ const changeFile = (...statements: string[]) => {
 const newest = migrations.at(-1)!.version
 
 describe("migrations", () => {
-  it("are numbered one after the other, and say which code may still work on them", () => {
+  it("have consecutive numbers, and say which older code may use the database", () => {
     expect(migrations.map((step) => step.version)).toEqual(migrations.map((_, index) => index + 1))
     for (const step of migrations) expect(step.compatible).toBeLessThanOrEqual(step.version)
   })
@@ -49,7 +49,7 @@ describe("migrations", () => {
     expect((await bed.open()).role).toBe("worker")
   })
 
-  it("a database that is ahead, but says that code of our age may go on, is used as it is", async () => {
+  it("a newer database is used as it is if it says that code of this version may use it", async () => {
     const { journal } = await bed.open()
     await journal.commit([creation("i")])
     await bed.close()
@@ -59,7 +59,7 @@ describe("migrations", () => {
     expect((await again.directory.get("j"))?.id).toBe("j")
   })
 
-  it("are applied once and in order, and all of a step or nothing of it", () => {
+  it("are applied once and in order, and each one wholly or not at all", () => {
     const driver = new NodeSqlDriver(":memory:", "")
     const first = { version: 1, compatible: 1, statements: ["CREATE TABLE a (x)"] }
     const second = { version: 2, compatible: 1, statements: ["ALTER TABLE a ADD COLUMN y", "INSERT INTO a VALUES (1, 2)"] }

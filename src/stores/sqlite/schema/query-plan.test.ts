@@ -27,7 +27,7 @@ const planOf = (sql: string) =>
     .all()
     .map((row) => String(row["detail"]))
 
-/** All that a store prepares, as it prepares it. */
+/** The statements that a store prepares. */
 const preparedBy = (use: (recorder: SqlDriver) => void) => {
   const statements: string[] = []
   use({
@@ -49,7 +49,7 @@ const preparedBy = (use: (recorder: SqlDriver) => void) => {
 }
 
 describe("statements", () => {
-  it("none of the prepared ones looks at a whole table, and none sorts", () => {
+  it("no prepared statement scans a whole table or sorts", () => {
     const statements = preparedBy((recorder) => {
       const tables = fileTables(recorder, () => 0)
       new SqliteJournalStore(tables)
@@ -62,7 +62,7 @@ describe("statements", () => {
     expect(slow).toEqual([])
   })
 
-  it("claims go by their index", () => {
+  it("claims use their indexes", () => {
     const statements = preparedBy((recorder) => fileTables(recorder, () => 0)).filter((sql) => /workflow = \? AND (i\.)?version = \?/.test(sql))
     const plans = statements.map((sql) => planOf(sql).join(" | "))
     const by = (index: string, ...conditions: string[]) =>
@@ -80,7 +80,7 @@ describe("statements", () => {
     ])
   })
 
-  it("the first in line, its length and its slots are found by an index", () => {
+  it("the first of a queue, the length of the queue and the slots are found by an index", () => {
     const statements = preparedBy((recorder) => new SqliteFlowControl(fileTables(recorder, () => 0))).filter((sql) =>
       /WHERE (queued_for|limit_key|s\.limit_key)/.test(sql),
     )
@@ -110,7 +110,7 @@ describe("statements", () => {
 })
 
 describe("the order of appending", () => {
-  it("gives no number twice, although the last rows are removed", async () => {
+  it("gives no number twice even if the last rows are removed", async () => {
     const tables = fileTables(driver, () => 0)
     const journal = new SqliteJournalStore(tables)
     const directory = new SqliteDirectory(tables)
@@ -129,7 +129,7 @@ describe("the order of appending", () => {
     expect(await journal.claim(claimBy())).toEqual([])
   })
 
-  it("nothing of a removed instance stays behind", async () => {
+  it("a removed instance leaves no rows behind", async () => {
     const tables = fileTables(driver, () => 0)
     const journal = new SqliteJournalStore(tables)
     const directory = new SqliteDirectory(tables)

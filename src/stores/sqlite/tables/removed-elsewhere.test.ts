@@ -5,7 +5,7 @@ import { expect, it } from "vitest"
 import { creation, turn } from "../../../testing/store-conformance/sample.ts"
 import { sqlite } from "../sqlite-provider.ts"
 
-it("a turn of an instance that another process removed meanwhile is lost, although its key was known here", async () => {
+it("a turn of an instance that another process has removed is lost, although this connection has cached its key", async () => {
   const folder = mkdtempSync(join(tmpdir(), "perdure-"))
   const silent = () => undefined
   const context = { now: () => 1_000_000, log: { debug: silent, info: silent, warn: silent, error: silent } }

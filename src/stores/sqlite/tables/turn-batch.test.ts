@@ -35,7 +35,7 @@ const written = () =>
 const outcomes = (count: number, outcome: "committed" | "lost") => Array.from({ length: count }, () => outcome)
 
 describe("rows of the journal", () => {
-  it("writes many turns in their order, also around one that is too large for its row", async () => {
+  it("writes many turns in their order, also around a turn that is too large for its row", async () => {
     const all = ids(40)
     expect(await store.commit(all.map((id) => creation(id)))).toEqual(outcomes(40, "committed"))
     const large = `["${"x".repeat(inlineTextMax)}"]`
@@ -45,7 +45,7 @@ describe("rows of the journal", () => {
     expect((await store.readJournal("i20", 3))[0]?.entries).toBe(large)
   })
 
-  it("knows a turn that is sent again in the same commit, and one that comes too late", async () => {
+  it("recognises a turn that is repeated in one commit, and one that comes too late", async () => {
     await store.commit([creation("a"), creation("b")])
     const second = turn("a", 3)
     const late = { ...turn("a", 3), turn: "another" }
@@ -53,10 +53,10 @@ describe("rows of the journal", () => {
     expect(written()).toEqual(["a@1", "b@1", "b@3", "a@3"])
   })
 
-  it("writes nothing where a position is taken that nobody can have taken, and then tells whose it is", async () => {
+  it("writes nothing if another writer has taken a position unnoticed, and then says which turn has it", async () => {
     const all = ids(30)
     await store.commit(all.map((id) => creation(id)))
-    // By somebody who is not told apart from this connection: a tool in the same process.
+    // The other writer uses this connection, so its write does not clear the cache of keys.
     driver.exec(
       `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) SELECT key, 3, 1, 1, 0, 'x', '[]' FROM perdure_instance WHERE id = 'i17'`,
     )
@@ -70,24 +70,24 @@ describe("rows of the journal", () => {
   })
 })
 
-describe("messages that nobody will read", () => {
+describe("messages that no instance will read", () => {
   const inbox = () => driver.prepare(`SELECT count(*) AS count FROM perdure_inbox`).get()?.["count"]
 
-  it("are gone with the turn that ends their instance, also where they came in the same commit", async () => {
+  it("are removed with the turn that ends their instance, also if they came in the same commit", async () => {
     await store.commit([creation("a"), creation("b"), creation("c")])
     const ends = { state: completed, discardInbox: true } as const
     expect(await store.commit([turn("a", 3, ends), turn("b", 3, { sends: [event("c")] }), turn("c", 3, ends)])).toEqual(outcomes(3, "committed"))
     expect(inbox()).toBe(0)
   })
 
-  it("are gone as well where an instance sent them that was created in the same commit", async () => {
+  it("are removed as well if an instance that was created in the same commit sent them", async () => {
     await store.commit([creation("a"), creation("b")])
     const ends = { state: completed, discardInbox: true } as const
     await store.commit([turn("a", 3, ends), { ...creation("c"), sends: [event("b")] }, turn("b", 3, ends)])
     expect(inbox()).toBe(0)
   })
 
-  it("do not include those of others", async () => {
+  it("do not include messages to other instances", async () => {
     await store.commit([creation("a"), creation("b"), turn("a", 3, { sends: [event("a"), event("b")] })])
     const ends = { state: completed, discardInbox: true } as const
     await store.commit([turn("a", 4, ends), turn("b", 3)])
@@ -104,7 +104,7 @@ describe("states", () => {
     expect(rows()).toEqual([...ids(count).map(() => changed), { status: "waiting", due_at: null, end_position: null, updated_at: 1_000_000 }])
   })
 
-  it("each gets its own, where their states or times differ", async () => {
+  it("each instance gets its own state if states or times differ", async () => {
     const all = ids(30)
     await store.commit(all.map((id) => creation(id)))
     await store.commit(all.map((id, index) => turn(id, 3, { state: sleeping(Math.floor(index / 7)), at: Math.floor(index / 5) })))
@@ -132,13 +132,13 @@ describe("states", () => {
     expect(await store.readInbox(["old"])).toHaveLength(1)
   })
 
-  it("what is noted after a state is newer than it", async () => {
+  it("an annotation after a state is newer than the state", async () => {
     await store.commit([creation("a"), creation("b")])
     await store.commit([turn("a", 3, { state: sleeping(5), at: 7 }), turn("a", 4, { tags: ["x"], at: 9 })])
     expect(rows()[0]).toMatchObject({ status: "sleeping", updated_at: 9 })
   })
 
-  it("nothing is left of a commit that failed", async () => {
+  it("a failed commit leaves nothing behind", async () => {
     const all = ids(5)
     await store.commit(all.map((id) => creation(id)))
     const bad = turn("i4", 3, { state: completed, tags: [null as unknown as string] })
@@ -154,7 +154,7 @@ describe("any turns", () => {
   const names = ids(5)
   const states = [completed, sleeping(1), sleeping(2), undefined]
 
-  /** What makes those that wait be written: mostly they are to wait. */
+  /** These turns make the batch write what waits in it. They are rare, so that most turns wait. */
   const rarely = <T>(drawn: fc.Arbitrary<T>) => fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: drawn })
 
   const choices = fc.array(
@@ -171,7 +171,7 @@ describe("any turns", () => {
   )
   type Choice = typeof choices extends fc.Arbitrary<(infer T)[]> ? T : never
 
-  /** Those that can come, in their order: an instance begins with its creation, and nothing follows its end. */
+  /** A possible sequence of turns: each instance begins with its creation, and no turn follows its end. */
   function turnsOf(chosen: readonly Choice[]): readonly Turn[] {
     const next = new Map<string, number>()
     return chosen.flatMap(({ id, state, at, isLarge, sendsTo, tags, isSentTwice }) => {
@@ -190,7 +190,7 @@ describe("any turns", () => {
     })
   }
 
-  it("come to the same whether they are written together or one by one", async () => {
+  it("have the same result whether they are written together or one by one", async () => {
     await fc.assert(
       fc.asyncProperty(choices, fc.integer({ min: 2, max: 30 }), async (chosen, size) => {
         using apart = opened()

@@ -34,32 +34,32 @@ const state = async (answer: Promise<SlotAnswer>) => (await answer).state
 describe("one key of a limit", () => {
   const two = slots(2, "k")
 
-  it("gives out so many slots and no more, and says what the others wait for", async () => {
+  it("gives out its slots and no more, and says what the other members wait for", async () => {
     expect(await state(ask("a", two))).toBe("taken")
     expect(await state(ask("b", two))).toBe("taken")
     expect(await ask("c", two)).toEqual({ state: "waiting", max: 2, holders: ["a", "b"], held: 2, ahead: 0 })
     expect(await ask("d", two)).toMatchObject({ state: "waiting", ahead: 1 })
   })
 
-  it("whoever asks again has what it had, and takes no second slot nor another place", async () => {
+  it("a member that asks again keeps its slot or its place, and takes no second one", async () => {
     for (const id of ["a", "b", "c", "d"]) await ask(id, two)
     expect(await state(ask("a", two))).toBe("taken")
     expect(await ask("c", two)).toMatchObject({ held: 2, ahead: 0 })
     expect(await ask("d", two)).toMatchObject({ held: 2, ahead: 1 })
   })
 
-  it("a slot that is given back is the next one's at once, who is to be told, and knows when it asks", async () => {
+  it("a returned slot belongs to the next member at once, which must be notified and learns of it when it asks", async () => {
     for (const id of ["a", "b", "c", "d"]) await ask(id, two)
     await give("b")
     expect(unnotified()).toEqual(["c"])
-    // Somebody who comes now does not get before those in line.
+    // A member that asks now does not overtake the queue.
     expect(await ask("e", two)).toMatchObject({ state: "waiting", ahead: 1 })
     expect(await state(ask("c", two))).toBe("taken")
     expect(unnotified()).toEqual([])
     expect(await ask("d", two)).toMatchObject({ holders: ["a", "c"] })
   })
 
-  it("giving back twice, or what one never had, changes nothing", async () => {
+  it("returning a slot twice, or one that a member never had, changes nothing", async () => {
     for (const id of ["a", "b", "c", "d"]) await ask(id, two)
     await give("a")
     await give("a")
@@ -68,7 +68,7 @@ describe("one key of a limit", () => {
     expect(await state(ask("d", two))).toBe("waiting")
   })
 
-  it("whoever leaves the line is passed over", async () => {
+  it("a member that has left the queue gets no slot", async () => {
     for (const id of ["a", "b", "c", "d"]) await ask(id, two)
     await give("c")
     await give("a")
@@ -85,7 +85,7 @@ describe("one key of a limit", () => {
     expect(key.unnotified(10)).toEqual([{ id: "a", incarnation: "a~2" }])
   })
 
-  it("lets in the higher priority first, and what is being cancelled before all", async () => {
+  it("admits the higher priority first, and an instance that is being cancelled before all", async () => {
     const one = slots(1, "k")
     await ask("a", one)
     await ask("low", one)
@@ -98,7 +98,7 @@ describe("one key of a limit", () => {
     }
   })
 
-  it("keeps what it knows when it is opened again", async () => {
+  it("keeps its state when it is opened again", async () => {
     for (const id of ["a", "b", "c"]) await ask(id, two)
     await give("a")
     key = open()
@@ -107,7 +107,7 @@ describe("one key of a limit", () => {
     expect(await state(ask("d", two))).toBe("waiting")
   })
 
-  it("goes by other numbers than a member's where there are some, and lets in whom they let in", async () => {
+  it("uses numbers that were set instead of a member's, and admits the members that they allow", async () => {
     for (const id of ["a", "b", "c", "d", "e"]) await ask(id, two)
     max = 4
     key.settingsChanged()
@@ -121,7 +121,7 @@ describe("one key of a limit", () => {
     expect(await state(ask("e", two))).toBe("waiting")
   })
 
-  it("names those that have slots and were not heard of, and says whether somebody waits", async () => {
+  it("names the members that hold slots and are silent, and says whether a member waits", async () => {
     const one = slots(1, "k")
     await ask("a", one)
     now += 60_000
@@ -134,7 +134,7 @@ describe("one key of a limit", () => {
     expect(key.silentMembers(now - 30_000, 10)).toEqual([])
   })
 
-  it("keeps to a rate: the next one is let in when its time comes, and is told", async () => {
+  it("keeps to a rate: the next member is admitted when its time comes, and must be notified", async () => {
     const use = rate(2, 1_000, "k")
     expect(await state(ask("a", use))).toBe("taken")
     expect(await state(ask("b", use))).toBe("taken")
@@ -150,13 +150,13 @@ describe("one key of a limit", () => {
     now += 500
     key.wake()
     expect(unnotified()).toEqual(["c", "d"])
-    // A start that is asked about again is not counted again.
+    // A member that asks again does not count as a second start.
     expect(await state(ask("c", use))).toBe("taken")
     for (const id of ["a", "b", "c", "d"]) await give(id)
     expect(await ask("e", use)).toMatchObject({ until: now + 500 })
   })
 
-  it("never gives out more than there are, whatever comes in whatever order", async () => {
+  it("never gives out more slots than there are, in any order of calls", async () => {
     const five = slots(5, "k")
     let seed = 7
     const random = (below: number) => {

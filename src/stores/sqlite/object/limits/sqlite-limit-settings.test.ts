@@ -6,19 +6,19 @@ import { SqliteLimitSettings } from "./sqlite-limit-settings.ts"
 
 const keyOf = (key: string, token = "t1", name = "concurrency") => ({ key, name, token })
 
-describe("what was set for the limits of a workflow", () => {
+describe("the settings of a workflow's limits", () => {
   let numbers: SqliteLimitSettings
   beforeEach(() => {
     numbers = new SqliteLimitSettings(new NodeSqlDriver(":memory:", ""))
   })
 
-  it("leaves nothing behind where nothing is written", () => {
+  it("create no tables while nothing is written", () => {
     expect([numbers.isThere(), numbers.isEmpty(), numbers.unnotified(10), [...numbers.overrides()]]).toEqual([false, true, [], []])
     numbers.leave(keyOf("a"))
     expect(numbers.isThere()).toBe(false)
   })
 
-  it("is told to each key of the limit once, and to those that come later when they join", () => {
+  it("are reported once to each key of the limit, and to later keys when they join", () => {
     expect(numbers.join(keyOf("a"))).toEqual({ revision: 0 })
     numbers.join(keyOf("b"))
     numbers.join(keyOf("r", "t1", "rate"))
@@ -44,7 +44,7 @@ describe("what was set for the limits of a workflow", () => {
     expect([...numbers.overrides()]).toEqual([["rate", { max: 2, perMs: 5 }]])
   })
 
-  it("knows a key that left and joined again from the one before", () => {
+  it("tell a key that left and joined again from the earlier membership", () => {
     numbers.join(keyOf("a", "t1"))
     numbers.join(keyOf("a", "t2"))
     numbers.leave(keyOf("a", "t1"))
@@ -59,7 +59,7 @@ describe("what was set for the limits of a workflow", () => {
   })
 })
 
-describe("a key of a limit that hears what was set", () => {
+describe("a limit key that receives settings", () => {
   const two = slots(2, "k")
   const member = (id: string) => ({ id, incarnation: `${id}~1` })
   let key: SqliteLimitKey
@@ -69,14 +69,14 @@ describe("a key of a limit that hears what was set", () => {
   const ask = async (id: string) => (await key.slotAsk({ ...member(id), use: two, priority: 0 })).state
   const joined = () => key.settings.join({ workflow: "order", name: two.name, key: two.key })
 
-  it("goes by it, and by the code again when it is taken back", async () => {
+  it("uses the set numbers, and the declared numbers again after a reset", async () => {
     const { token } = joined()
     expect(joined().token).toBe(token)
     expect(key.settings.isJoined).toBe(false)
     expect(key.settings.receive(token, { revision: 3, to: { max: 1 } })).toBe(true)
     expect(key.settings.isJoined).toBe(true)
     expect([await ask("a"), await ask("b")]).toEqual(["taken", "waiting"])
-    // Overtaken.
+    // A late setting with a lower revision changes nothing.
     expect(key.settings.receive(token, { revision: 2, to: { max: 9 } })).toBe(true)
     key.settingsChanged()
     expect(key.unnotified(10)).toEqual([])
@@ -85,7 +85,7 @@ describe("a key of a limit that hears what was set", () => {
     expect(key.unnotified(10).map(({ id }) => id)).toEqual(["b"])
   })
 
-  it("takes nothing from a life that is over, and asks anew", async () => {
+  it("ignores settings for an ended membership, and joins again", async () => {
     const first = joined()
     key.settings.receive(first.token, { revision: 5, to: { max: 1 } })
     expect(key.settings.leave()).toEqual(first)
@@ -95,19 +95,19 @@ describe("a key of a limit that hears what was set", () => {
     const second = joined()
     expect(second.token).not.toBe(first.token)
     expect(key.settings.receive(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
-    // A lower revision: that of numbers which were emptied meanwhile.
+    // The revision is lower, because the settings object was emptied meanwhile.
     expect(key.settings.receive(second.token, { revision: 0 })).toBe(true)
     expect(key.settings.inForce).toBeUndefined()
   })
 
-  it("is one from when it is opened on", () => {
+  it("is a limit key from its first opening on", () => {
     const driver = new NodeSqlDriver(":memory:", "")
     expect(isLimitKey(driver)).toBe(false)
     void new SqliteLimitKey(driver, () => 1_000)
     expect(isLimitKey(driver)).toBe(true)
   })
 
-  it("is empty when nobody has it or waits for it", async () => {
+  it("is empty when no member holds a slot or waits", async () => {
     expect(key.emptyAt()).toBe(0)
     await ask("a")
     expect(key.emptyAt()).toBeUndefined()

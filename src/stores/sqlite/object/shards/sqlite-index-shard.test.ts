@@ -49,7 +49,7 @@ describe("an index shard", () => {
     }
   })
 
-  it("keeps what an instance is, but not who owns it", async () => {
+  it("keeps the row of an instance, but not its owner", async () => {
     const whole = row("a", {
       phase: "cancelling",
       memo: `{"a":1}`,
@@ -72,7 +72,7 @@ describe("an index shard", () => {
     expect([await tagged("old"), await tagged("both"), await tagged("new")]).toEqual([0, 1, 1])
   })
 
-  it("does not bring back what was removed, with a copy that comes late", async () => {
+  it("ignores a late copy of a removed instance", async () => {
     await shard.indexWrite([update("a", 5, { tags: ["t"] }, [change(1)])])
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
     await shard.indexWrite([update("a", 9, {}, [change(9)])])
@@ -81,7 +81,7 @@ describe("an index shard", () => {
     expect(await positions()).toEqual([])
   })
 
-  it("a removal that comes before the instance counts as well", async () => {
+  it("remembers a removal that comes before the instance", async () => {
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
     await shard.indexWrite([update("a", 1, {}, [change(1)])])
     expect((await shard.indexList({})).items).toEqual([])
@@ -93,14 +93,14 @@ describe("an index shard", () => {
     await shard.indexWrite([update("a", 50, { status: "completed" }, [change(1)])])
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
     await shard.indexWrite([update("a", 1, second, [change(1)])])
-    // Late ones of the first.
+    // Late updates of the first incarnation.
     await shard.indexWrite([update("a", 60)])
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
     expect((await shard.indexList({})).items.map(({ row: { incarnation } }) => incarnation)).toEqual(["a~2"])
     expect(await positions()).toEqual(["a 1"])
   })
 
-  it("a younger incarnation takes the place of an older one whose removal is still to come, and never the other way round", async () => {
+  it("a later incarnation replaces an earlier one whose removal has not come yet, and never the reverse", async () => {
     await shard.indexWrite([update("a", 50)])
     await shard.indexWrite([update("a", 1, { incarnation: "a~2", createdAt: 200, status: "sleeping" })])
     await shard.indexWrite([update("a", 60)])
@@ -108,7 +108,7 @@ describe("an index shard", () => {
     expect(await statusesOf()).toEqual({ a: "sleeping" })
   })
 
-  it("an instance that moved away may come back with news, and leaves what happened to it", async () => {
+  it("an instance that moved away may come back with a newer copy, and its changes stay", async () => {
     await shard.indexWrite([update("a", 5, {}, [change(1), change(5)])])
     await shard.indexRemove([{ id: "a", incarnation: "a~1", movedAt: 5 }])
     await shard.indexWrite([update("a", 5)])
@@ -116,14 +116,14 @@ describe("an index shard", () => {
     expect(await positions()).toEqual(["a 1", "a 5"])
     await shard.indexWrite([update("a", 8, { status: "waiting" }, [change(8)])])
     expect(await statusesOf()).toEqual({ a: "waiting" })
-    // The word that it moved comes once more.
+    // The removal is repeated.
     await shard.indexRemove([{ id: "a", incarnation: "a~1", movedAt: 5 }])
     expect(await statusesOf()).toEqual({ a: "waiting" })
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
     expect(await positions()).toEqual([])
   })
 
-  it("forgets what was removed long ago", async () => {
+  it("forgets instances that were removed long ago", async () => {
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
     now += 6 * day
     await shard.indexRemove([{ id: "b", incarnation: "b~1" }])
@@ -134,14 +134,14 @@ describe("an index shard", () => {
     expect(remembered()).toBe(2)
   })
 
-  it("writes all of a batch or nothing", async () => {
+  it("writes a whole batch or nothing", async () => {
     const broken = { ...update("b", 1), row: { ...row("b"), status: undefined as never } }
     await expect(shard.indexWrite([update("a", 1, {}, [change(1)]), broken])).rejects.toThrow("cannot be bound")
     expect((await shard.indexList({})).items).toEqual([])
     expect(await positions()).toEqual([])
   })
 
-  it("lists by creation and then by id, either way, page by page", async () => {
+  it("lists by creation and then by id, in both directions, page by page", async () => {
     const ids = Array.from({ length: 25 }, (_, at) => `i${String((at * 7) % 25).padStart(2, "0")}`)
     await shard.indexWrite(ids.map((id, at) => update(id, 1, { createdAt: 100 + (at % 3), status: at % 2 === 0 ? "running" : "failed" })))
     const oldest = (await shard.indexList({ limit: 100, order: "oldest" })).items.map(({ row: { id } }) => id)
@@ -161,19 +161,19 @@ describe("an index shard", () => {
     }
   })
 
-  it("takes a workflow and one status by the names that the interface has for them", async () => {
+  it("accepts a workflow and one status under their names in the port", async () => {
     await shard.indexWrite([update("a", 1), update("b", 1, { workflow: "refund" }), update("c", 1, { workflow: "refund", status: "failed" })])
     expect((await shard.indexList({ type: "refund", status: "failed", limit: 5 })).items.map(({ row: { id } }) => id)).toEqual(["c"])
   })
 
-  it("takes in each change once, in the order of its instance", async () => {
+  it("stores each change once, in the order of its instance", async () => {
     await shard.indexWrite([update("a", 3, {}, [change(1), change(3)]), update("b", 1, {}, [change(1)])])
     await shard.indexWrite([update("a", 6, {}, [change(1), change(3), change(6)])])
     await shard.indexWrite([update("a", 3, {}, [change(1), change(3)])])
     expect(await positions()).toEqual(["a 1", "a 3", "b 1", "a 6"])
   })
 
-  it("a number of a change never comes again", async () => {
+  it("never uses the number of a change again", async () => {
     await shard.indexWrite([update("a", 1, {}, [change(1)])])
     const { latest } = await shard.indexChanges({ after: 0, limit: 10 })
     await shard.indexRemove([{ id: "a", incarnation: "a~1" }])
@@ -182,7 +182,7 @@ describe("an index shard", () => {
     expect(await positions(latest)).toEqual(["b 1"])
   })
 
-  it("opens again with what it has", async () => {
+  it("keeps its content when it is opened again", async () => {
     await shard.indexWrite([update("a", 1, {}, [change(1)])])
     const { mark } = await shard.indexChanges({ after: 0, limit: 1 })
     shard = new SqliteIndexShard(driver, () => now)
@@ -190,7 +190,7 @@ describe("an index shard", () => {
     expect((await shard.indexChanges({ after: 0, limit: 1 })).mark).toBe(mark)
   })
 
-  it("answers each filter from an index, whatever the number of instances", async () => {
+  it("answers each filter from an index", async () => {
     const plan = (sql: string) =>
       driver
         .prepare(`EXPLAIN QUERY PLAN ${sql}`)

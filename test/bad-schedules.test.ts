@@ -39,7 +39,7 @@ describe("create", () => {
     [{ cron: 5 }, "BAD_OPTION", /cron is 5; give a string/],
     [{ cron: "0 2 * * *", timeZone: "Europe/Atlantis" }, "BAD_SCHEDULE", /Europe\/Atlantis/],
     [{ every: "5 parsecs" }, "BAD_DURATION", /every: "5 parsecs" is not a duration/],
-    [{ every: 0 }, "BAD_SCHEDULE", /must be a millisecond or longer/],
+    [{ every: 0 }, "BAD_SCHEDULE", /give at least one millisecond/],
     [{ every: "5m", overlap: "wait" }, "BAD_OPTION", /overlap is "wait"; give one of "skip", "queue", "cancel-previous", "allow"/],
     [{ every: "5m", catchUp: "soon" }, "BAD_DURATION", /catchUp: "soon"/],
     [{ every: "5m", timeout: -1 }, "BAD_DURATION", /timeout: -1/],

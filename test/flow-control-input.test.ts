@@ -99,10 +99,10 @@ describe("starting and setting", () => {
     const calls: readonly [() => Promise<unknown>, string, RegExp][] = [
       [() => engine.start(limited, { priority: 5_000 }), "BAD_OPTION", /priority is 5000/],
       [() => engine.start(limited, { priority: "high" as never }), "BAD_OPTION", /priority is "high"; give a number/],
-      [() => engine.start(quiet, { delay: "1h" }), "BAD_OPTION", /is debounced, which says when it starts/],
-      [() => engine.start(quiet, { startAt: 5 }), "BAD_OPTION", /give neither delay nor startAt/],
+      [() => engine.start(quiet, { delay: "1h" }), "BAD_OPTION", /is debounced, and debounce decides when it starts/],
+      [() => engine.start(quiet, { startAt: 5 }), "BAD_OPTION", /omit delay and startAt/],
       [() => engine.sendOrStart(quiet, { id: "i", event: "word", payload: 1 }), "BAD_OPTION", /cannot be used with sendOrStart/],
-      [() => engine.limits.set(limited, {}), "BAD_OPTION", /say what to set/],
+      [() => engine.limits.set(limited, {}), "BAD_OPTION", /give concurrency, rateLimit or both/],
       [() => engine.limits.set(limited, { concurrency: -1 }), "BAD_OPTION", /is -1; give a whole number from 0 on/],
       [() => engine.limits.set(limited, { concurrency: [1, 2] }), "UNKNOWN_LIMIT", /workflow "limited" has no such limit/],
       [() => engine.limits.set(limited, { rateLimit: { limit: 1, per: "1s" } }), "UNKNOWN_LIMIT", /has no such limit/],

@@ -26,7 +26,7 @@ describe("a failure", () => {
   it("of a server that nobody named says what else there is", () => {
     const failure = explained(unreachable, () => url(defaultTarget))
     expect(failureReport(failure, plain)).toMatch(
-      /^error NO_SERVER: there is no perdure\.db here, and nobody answers at http:\/\/127\.0\.0\.1:8787; give --db /,
+      /^error NO_SERVER: there is no perdure\.db here, and nothing answers at http:\/\/127\.0\.0\.1:8787; give --db /,
     )
     expect(exitCodeOf(failure)).toBe(4)
     expect(exitCodeOf(unreachable)).toBe(4)

@@ -36,7 +36,7 @@ export function explained(error: unknown, target: () => Target): unknown {
       const message = `${error.message}; see that a server is there, or give another address (${from})`
       return new PerdureError(error.code, message, { details: error.details, cause: error })
     }
-    const message = `there is no perdure.db here, and nobody answers at ${chosen.url}; give --db with the file that your program opens, or --url of a server`
+    const message = `there is no perdure.db here, and nothing answers at ${chosen.url}; give --db with the file that your program opens, or --url of a server`
     return new CommandError("NO_SERVER", exitCodes.unreachable, message, { cause: error })
   }
   if (PerdureError.is(error, "UNAUTHORIZED"))

@@ -30,7 +30,8 @@ export function addFilter(command: Command, now: () => number): Command {
 
 function statusList(value: string, before: readonly Status[] = []): readonly Status[] {
   const wanted = value.split(",").map((status) => status.trim())
-  for (const status of wanted) if (!statuses.some((known) => known === status)) throw usageError(`"${status}" is no status; there are ${statuses.join(", ")}`)
+  for (const status of wanted)
+    if (!statuses.some((known) => known === status)) throw usageError(`"${status}" is not a status; use one of ${statuses.join(", ")}`)
   return [...before, ...(wanted as Status[])]
 }
 

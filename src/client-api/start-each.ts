@@ -29,5 +29,5 @@ export function startEach(
 
 /** The error of an item whose start threw. A schema or a store may throw anything. */
 export function startFailure(cause: unknown): PerdureError {
-  return PerdureError.is(cause) ? cause : new PerdureError("INTERNAL_ERROR", `it could not be started: ${messageOf(cause)}`, { cause })
+  return PerdureError.is(cause) ? cause : new PerdureError("INTERNAL_ERROR", `the instance could not be started: ${messageOf(cause)}`, { cause })
 }

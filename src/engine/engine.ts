@@ -84,7 +84,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
    */
   async tick(options: TickOptions = {}): Promise<TickResult> {
     this.core.requireOpen()
-    if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; open it with execute: "ticks"')
+    if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; to use tick(), open it with execute: "ticks"')
     const result = await this.#ticks.tick(options)
     const { storeGone } = this.core
     if (storeGone) throw storeGone

@@ -21,7 +21,7 @@ export function sharedStoreSettings(settings: EngineSettings, options: EngineOpt
 
 function checkQueues(queues: readonly string[]): readonly string[] {
   if (!Array.isArray(queues) || queues.length === 0)
-    throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or leave it out to serve all`)
+    throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or omit it to serve all queues`)
   for (const queue of queues as readonly string[]) checkQueue(queue)
   return [...new Set(queues as readonly string[])]
 }

@@ -24,7 +24,10 @@ export function startBody(workflow: AnyWorkflow | string, { input, startAt, tran
 /** It belongs to a connection of the caller's, which nobody else can write on. */
 export function refuseTransaction(transaction: unknown): void {
   if (transaction === undefined) return
-  throw new PerdureError("NO_TRANSACTIONS", "a transaction of yours does not reach over HTTP; open an engine with postgres(…), which may be a client only")
+  throw new PerdureError(
+    "NO_TRANSACTIONS",
+    "a call over HTTP cannot write in your transaction; open an engine with postgres(…), as a client if it should not execute",
+  )
 }
 
 export function filterQuery({ status, since, until, ...filter }: ListFilter): Query {

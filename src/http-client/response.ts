@@ -42,7 +42,7 @@ export async function readAnswer(response: Response): Promise<Omit<HttpAnswer, "
   if (error && !passingCodes.has(error.code)) return { status, value, error }
   if (passingStatuses.has(status) || error)
     throw new TransientError(error?.message ?? `it answered ${status}`, { cause: error, retryAfterMs: retryAfterOf(response) })
-  throw new PerdureError("UNREACHABLE", `it answered ${status} with what no Perdure server says; is there one at this address?`, { details: { status } })
+  throw new PerdureError("UNREACHABLE", `it answered ${status} and the answer is not from a Perdure server; check the address`, { details: { status } })
 }
 
 /** Throws what the answer says went wrong: the workflow's own error, or the engine's. */

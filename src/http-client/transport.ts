@@ -63,7 +63,7 @@ export class Transport {
   }
 
   close(): void {
-    this.#closing.abort(new PerdureError("ENGINE_CLOSED", "this client is closed; connect another"))
+    this.#closing.abort(new PerdureError("ENGINE_CLOSED", "this client is closed; call connect again"))
   }
 
   async exchange(call: Call): Promise<HttpAnswer> {
@@ -221,7 +221,7 @@ function baseOf(url: string): string {
 function checkPath(path: readonly string[]): void {
   for (const part of path)
     if (/^\.{0,2}$|\p{Surrogate}/u.test(part))
-      throw new PerdureError("BAD_NAME", `${JSON.stringify(part)} cannot stand in the address of a request; use another name`, { details: { name: part } })
+      throw new PerdureError("BAD_NAME", `${JSON.stringify(part)} cannot be part of a URL; use another name`, { details: { name: part } })
 }
 
 function queryText(query: Query): string {

@@ -152,9 +152,12 @@ class HttpApi {
     } catch (error) {
       return this.fail(error, request)
     }
-    if (methods.length === 0) return this.fail(new PerdureError("UNKNOWN_ROUTE", `there is no ${context.req.path}; /openapi.json lists what there is`), request)
+    if (methods.length === 0)
+      return this.fail(new PerdureError("UNKNOWN_ROUTE", `there is no route ${context.req.path}; /openapi.json lists all routes`), request)
     if (request.method !== "OPTIONS") {
-      const error = new PerdureError("METHOD_NOT_ALLOWED", `${context.req.path} has no ${request.method}; it has ${allow}`, { details: { allow } })
+      const error = new PerdureError("METHOD_NOT_ALLOWED", `route ${context.req.path} does not take ${request.method}; it takes ${allow}`, {
+        details: { allow },
+      })
       return this.fail(error, request, { allow })
     }
     const cors = this.#guard.corsHeaders(request)
@@ -224,7 +227,7 @@ async function checkBelongs(workflow: string, describe: () => Promise<InstanceDe
 
 function badRequest(what: string, issues: readonly SchemaIssue[]): PerdureError {
   const listed = issues.map(({ path, message }) => `${path === "" ? what : path} ${message}`).join("; ")
-  return new PerdureError("BAD_REQUEST", `${what} is not as the route takes it: ${listed}`, { details: { issues } })
+  return new PerdureError("BAD_REQUEST", `${what} does not fit the route: ${listed}`, { details: { issues } })
 }
 
 /** Parameters of the same place have the same name: then the router can make one expression of all paths. */

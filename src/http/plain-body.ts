@@ -230,7 +230,7 @@ class PlainWriter {
 function tooLarge(bytesMax: number): PerdureError {
   return new PerdureError(
     "TOO_LARGE_FOR_JSON",
-    `the value has more than ${bytesMax} bytes as plain JSON, which repeats each part that the value refers to again; ask for ${richType}, which has each part once, or use perdure/client`,
+    `the value has more than ${bytesMax} bytes as plain JSON, which repeats every shared part; accept ${richType}, which has each part once, or use perdure/client`,
     { details: { bytesMax, accept: richType } },
   )
 }

@@ -21,7 +21,7 @@ export class Guard {
     if (!allowedHosts) return
     const host = hostOf(request)
     if (!allowedHosts.has(host))
-      throw new PerdureError("FORBIDDEN", `this server does not answer to the host "${host}"; the option allowedHosts names those that it does`)
+      throw new PerdureError("FORBIDDEN", `this server does not answer to the host "${host}"; to allow it, add it to the option allowedHosts`)
   }
 
   /** For requests that change something, and for streams. Whatever is not a browser sends no Origin. */
@@ -29,7 +29,8 @@ export class Guard {
     const origin = request.headers.get("origin")
     const site = request.headers.get("sec-fetch-site")
     const isOwn = origin === null ? site === null || site === "same-origin" || site === "none" : this.#isAllowed(origin) || hostIn(origin) === hostOf(request)
-    if (!isOwn) throw new PerdureError("FORBIDDEN", `pages of ${origin ?? "another origin"} may not call this server; the option cors names those that may`)
+    if (!isOwn)
+      throw new PerdureError("FORBIDDEN", `pages of ${origin ?? "another origin"} may not call this server; to allow them, add the origin to the option cors`)
   }
 
   /** Compares hashes of equal length, all of them and to the end: the time it takes says nothing about a token. */

@@ -128,7 +128,7 @@ function hostsOf(host: string, port: number): Pick<HttpAppOptions, "allowedHosts
 function unguarded(host: string): PerdureError {
   return new PerdureError(
     "BAD_OPTION",
-    `everybody who reaches ${host} could do everything; set a token or an authorize hook, or say insecure: true if something else keeps them out`,
+    `everybody who reaches ${host} could do everything; set token or authorize, or insecure: true if something else restricts access`,
     { details: { host } },
   )
 }
@@ -136,13 +136,13 @@ function unguarded(host: string): PerdureError {
 function shortToken(host: string): PerdureError {
   return new PerdureError(
     "BAD_OPTION",
-    `everybody who reaches ${host} may try to guess the token; take one of at least ${publicTokenLengthMin} random characters, such as that of \`openssl rand -hex 32\``,
+    `everybody who reaches ${host} can try to guess the token; use at least ${publicTokenLengthMin} random characters, such as the output of \`openssl rand -hex 32\``,
     { details: { option: "token", host, lengthMin: publicTokenLengthMin } },
   )
 }
 
 function taken(host: string, port: number, cause: unknown): PerdureError {
-  return new PerdureError("ADDRESS_IN_USE", `port ${port} of ${host} is taken; end what listens there, or choose another port`, {
+  return new PerdureError("ADDRESS_IN_USE", `port ${port} of ${host} is in use; stop the program that listens there, or choose another port`, {
     details: { host, port },
     cause,
   })

@@ -87,7 +87,7 @@ export function httpSettings(client: Client, options: HttpAppOptions): HttpSetti
   const { token, allowedHosts, cors = [] } = options
   const tokens = token === undefined ? [] : typeof token === "string" ? [token] : token
   if (token !== undefined && (tokens.length === 0 || tokens.some((one) => typeof one !== "string" || one === "")))
-    throw new PerdureError("BAD_OPTION", "token is empty; give a long random text, or leave the option out")
+    throw new PerdureError("BAD_OPTION", "token is empty; give a long random text, or omit the option")
   return {
     tokens,
     authorize: options.authorize,
@@ -127,6 +127,6 @@ function logOf(client: MaybeEngine): HttpLog {
 }
 
 function tickOf(client: Client & { readonly tick?: Tick }): Tick {
-  if (typeof client.tick !== "function") throw new PerdureError("BAD_OPTION", "tick: only an engine of this process can be driven by ticks")
+  if (typeof client.tick !== "function") throw new PerdureError("BAD_OPTION", "the option tick needs an engine of this process, not a client")
   return (limits) => (client as { tick: Tick }).tick(limits)
 }

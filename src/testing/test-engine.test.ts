@@ -22,12 +22,12 @@ describe("the test engine", () => {
     expect(await handle.result()).toEqual(["charged 10", "charged 10 again"])
   })
 
-  it("says why an instance does not end by the passing of time", async () => {
+  it("says why an instance does not end when only time passes", async () => {
     const waiting = workflow("waiting", (ctx) => ctx.waitForEvent("word"))
     await using engine = await createTestEngine({ workflows: [waiting], lease: "52w" })
     const handle = await engine.start(waiting, { id: "i" })
     await handle.pause()
-    await expect(engine.skipToEnd("i")).rejects.toThrow(/does not end by the passing of time: it is paused/)
+    await expect(engine.skipToEnd("i")).rejects.toThrow(/does not end when only time passes: it is paused/)
   })
 
   it("hands a transaction of the caller's on to the engine, of a batch too", async () => {

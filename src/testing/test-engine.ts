@@ -201,7 +201,7 @@ export class TestEngine implements AsyncDisposable {
       await this.host.advanceTo(at, () => this.settle())
     }
     const why = await this.current.why(id)
-    throw new PerdureError("STALLED", `instance "${id}" does not end by the passing of time: ${why.because.join("; ")}`)
+    throw new PerdureError("STALLED", `instance "${id}" does not end when only time passes: ${why.because.join("; ")}`)
   }
 
   /** Waits until the engine is idle: only time or an outside call can change something. */

@@ -62,7 +62,7 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
 
     it("is terminated, restarted from a step, and deleted", async () => {
       const id = await one()
-      expect((await bed.perdure(["delete", id])).stderr).toMatch(/NOT_ENDED: .* terminate it before it is deleted/)
+      expect((await bed.perdure(["delete", id])).stderr).toMatch(/NOT_ENDED: .* terminate it before you delete it/)
       expect((await bed.perdure(["terminate", id, "--rollback", "--reason", "enough"])).code).toBe(0)
       await bed.until(id, "terminated")
       expect((await bed.perdure(["restart", id, "--from", "nowhere"])).code).toBe(3)

@@ -75,7 +75,7 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
         "a version that nobody knows",
         ["start", "order", "--version", "9"],
         3,
-        /UNKNOWN_WORKFLOW: nobody knows version "9" .* known is version "1".* or say --allow-unknown/,
+        /UNKNOWN_WORKFLOW: no process knows version "9" .* known is version "1".* or say --allow-unknown/,
       ],
       ["an id that is taken", ["start", "order", "--id", "order-1"], 1, /ID_EXISTS: instance "order-1" exists/],
       ["a bad id", ["start", "order", "--id", "a b"], 2, /BAD_ID/],
@@ -182,7 +182,7 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
     const total = async () => Object.values(await bed.engine.count({}, "status")).reduce((sum, count) => sum + count, 0)
 
     it.each([
-      [["--status", "done"], /"done" is no status; there are queued, running/],
+      [["--status", "done"], /"done" is not a status; use one of queued, running/],
       [["--limit", "0"], /--limit needs a whole number of at least 1/],
       [["--limit", "5000"], /BAD_\w+: .*limit/],
       [["--since", "yesterday"], /--since is "yesterday"/],

@@ -78,7 +78,7 @@ describe("perdure backup", () => {
     project = new ProjectBed()
     expect(await project.call("backup", "copy.db")).toMatchObject({ code: 4, stderr: expect.stringContaining("there is no file") as string })
     new DatabaseSync(path("mine.db")).exec("CREATE TABLE t (a)")
-    expect((await project.call("backup", "copy.db", "--db", "mine.db")).stderr).toContain("is no database of Perdure")
+    expect((await project.call("backup", "copy.db", "--db", "mine.db")).stderr).toContain("is not a database of Perdure")
     expect(existsSync(path("copy.db"))).toBe(false)
   })
 })

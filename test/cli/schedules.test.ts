@@ -88,7 +88,7 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
     it("beside a file refuse a version that nobody knows, unless that is allowed; a server takes the newest", async () => {
       const create = ["schedules", "create", "future", "-w", "order", "--version", "9", "--every", "1m", "--paused"]
       const { code, stderr } = await bed.perdure(create)
-      const isRefused = /UNKNOWN_WORKFLOW: nobody knows version "9" .* or say --allow-unknown/.test(stderr)
+      const isRefused = /UNKNOWN_WORKFLOW: no process knows version "9" .* or say --allow-unknown/.test(stderr)
       expect([code, isRefused]).toEqual(target === "file" ? [3, true] : [0, false])
       expect((await bed.perdure([...create, "--allow-unknown", "--if-exists", "update"])).code).toBe(0)
       expect((await bed.perdure(["schedules", "delete", "future"])).code).toBe(0)

@@ -88,7 +88,7 @@ it("a port that is taken, and an address that is open to others, are said clearl
   const { port } = new URL(await first.url())
   const second = new ServerProcess("port-2.db", { PORT: port })
   expect(await second.exits()).toBe(1)
-  expect(second.output).toBe(`\n  port ${port} of 127.0.0.1 is taken; end what listens there, or choose another port\n\n`)
+  expect(second.output).toBe(`\n  port ${port} of 127.0.0.1 is in use; stop the program that listens there, or choose another port\n\n`)
   const open = new ServerProcess("open.db", { HOST: "0.0.0.0" })
   expect(await open.exits()).toBe(1)
   expect(open.output).toContain("set a token or an authorize hook")

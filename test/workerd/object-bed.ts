@@ -230,7 +230,7 @@ export class ObjectBed {
       await this.time.advanceTo(at, () => this.settle())
     }
     const why = await this.client.why(id)
-    throw new PerdureError("STALLED", `instance "${id}" does not end by the passing of time: ${why.because.join("; ")}`)
+    throw new PerdureError("STALLED", `instance "${id}" does not end when only time passes: ${why.because.join("; ")}`)
   }
 
   async settle(): Promise<void> {

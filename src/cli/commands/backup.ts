@@ -22,7 +22,7 @@ export function addBackup(program: Command, cli: Invocation): void {
         throw new CommandError("FILE_EXISTS", exitCodes.failed, `"${target}" is there already; choose another name, or replace it with --force`)
       if (target === db) throw new CommandError("FILE_EXISTS", exitCodes.usage, "a database cannot be its own backup; choose another name")
       const schema = schemaOf(db)
-      if (schema.version === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure`)
+      if (schema.version === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is not a database of Perdure`)
       mkdirSync(dirname(target), { recursive: true })
       const progress = new ProgressLine(cli)
       await copyDatabase(db, target, ({ done, total }) => progress.show(() => `${Math.floor((100 * done) / Math.max(1, total))} % copied`))

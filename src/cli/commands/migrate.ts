@@ -46,7 +46,7 @@ interface Migrated {
 async function migrateFileOf(cli: Invocation, isDry: boolean): Promise<Migrated> {
   const db = databaseFileOf(cli, "migrate")
   const before = schemaOf(db).version
-  if (before === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure; it was not changed`)
+  if (before === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is not a database of Perdure; it was not changed`)
   // The migration runs also if nothing is to be done, because it refuses a database that is too new.
   if (!isDry) await migrateFile(db)
   return { shown: db, before, after: schemaOf(db).version, newest: newestSchema, pending: pendingMigrations(before), functions: 0, backup: "perdure backup" }

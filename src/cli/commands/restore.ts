@@ -46,7 +46,7 @@ export function addRestore(program: Command, cli: Invocation): void {
 function refuseUnusable(source: string): void {
   if (!existsSync(source)) throw new CommandError("NO_FILE", exitCodes.usage, `there is no file "${source}"`)
   const { version, compatible } = schemaOf(source)
-  if (version === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${source}" is no database of Perdure`)
+  if (version === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${source}" is not a database of Perdure`)
   if (compatible > newestSchema)
     throw new PerdureError(
       "DATABASE_TOO_NEW",

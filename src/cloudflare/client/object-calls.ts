@@ -194,5 +194,5 @@ function aborted(signal: AbortSignal): Promise<never> {
 /** The transaction is on a connection of the caller. An object cannot write on that connection. */
 function refuseTransaction(transaction: unknown): void {
   if (transaction === undefined) return
-  throw new PerdureError("NO_TRANSACTIONS", "a transaction of yours does not reach a Durable Object; start the instance without it")
+  throw new PerdureError("NO_TRANSACTIONS", "a Durable Object cannot write in your transaction; make the call without the option transaction")
 }

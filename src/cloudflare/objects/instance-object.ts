@@ -116,7 +116,7 @@ export class InstanceObject {
     try {
       const { core, methods } = await this.#open()
       if (core.isClosing) throw engineClosed()
-      if (!Object.hasOwn(methods, method)) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
+      if (!Object.hasOwn(methods, method)) throw new PerdureError("UNKNOWN_ROUTE", `the object of an instance has no method ${JSON.stringify(method)}`)
       const run = methods[method] as (id: string, ...args: readonly unknown[]) => unknown
       const incarnation = method === "delete" ? this.#tables.summary()?.incarnation : undefined
       const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => run(id, ...args))

@@ -67,7 +67,7 @@ export function roleOpener<T>(name: string | undefined, kind: ObjectRole["kind"]
 }
 
 function notOfKind(name: string, kind: string): PerdureError {
-  return new PerdureError("BAD_ID", `the object ${shown(name)} is an instance's, and no ${kind}`, { details: { id: name } })
+  return new PerdureError("BAD_ID", `the object ${shown(name)} is the object of an instance, and not a ${kind}`, { details: { id: name } })
 }
 
 function reservedName(name: string): PerdureError {

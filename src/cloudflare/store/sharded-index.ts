@@ -60,7 +60,7 @@ export async function askShard<T>(name: string, ask: () => Promise<T>): Promise<
   } catch (cause) {
     throw new PerdureError(
       "SHARD_FAILED",
-      `index shard "${name}" did not answer: ${messageOf(cause)}; workflows go on without it and send it what it misses, so try again`,
+      `index shard "${name}" did not answer: ${messageOf(cause)}; try again; workflows continue, and later send the shard what it has missed`,
       { details: { shard: name }, cause },
     )
   }

@@ -87,10 +87,7 @@ export class Annotations implements InstanceTags {
 function checkRecord(changes: unknown): Memo {
   const prototype: unknown = typeof changes === "object" && changes !== null ? Object.getPrototypeOf(changes) : undefined
   if (prototype === Object.prototype || prototype === null) return changes as Memo
-  throw new PerdureError(
-    "BAD_OPTION",
-    `a memo is set by key and value, setMemo("stage", "packing"), or by an object of them; this is of type ${typeof changes}`,
-  )
+  throw new PerdureError("BAD_OPTION", `setMemo takes a key and a value, setMemo("stage", "packing"), or an object; it got a value of type ${typeof changes}`)
 }
 
 /** What annotations need of the execution. */

@@ -191,6 +191,6 @@ function checkStepOptions(name: string, { retry, timeout, deadline, sensitive }:
 function checkRollback(name: string, rollback: Rollback<never>): void {
   if (typeof rollback === "function") return
   if (typeof rollback !== "object" || typeof rollback.run !== "function")
-    throw new PerdureError("BAD_OPTION", `the rollback of step "${name}" is no function; write rollback: (result) => … or rollback: { run, retry }`)
+    throw new PerdureError("BAD_OPTION", `the rollback of step "${name}" is not a function; write rollback: (result) => … or rollback: { run, retry }`)
   checkStepOptions(name, rollback)
 }

@@ -27,7 +27,7 @@ export class ReadOnlyGuard {
   refuse(): void {
     const current = this.#current
     if (current === undefined) return
-    current.violation ??= new PerdureError("READ_ONLY_HANDLER", `${current.what} asks for something; it may only read what the workflow knows`)
+    current.violation ??= new PerdureError("READ_ONLY_HANDLER", `${current.what} uses ctx; it may only read the variables of the workflow`)
     throw current.violation
   }
 }

@@ -174,5 +174,5 @@ export class WorkflowContext extends Asker {
 }
 
 function checkFunction(what: string, value: unknown): void {
-  if (typeof value !== "function") throw new PerdureError("BAD_OPTION", `${what} is no function`)
+  if (typeof value !== "function") throw new PerdureError("BAD_OPTION", `${what} is not a function`)
 }

@@ -14,7 +14,9 @@ export function endingError(instance: string, entry: Entry): unknown {
     case "stalled":
       return new PerdureError("STALLED", entry.message, { details: { instance, code: entry.code } })
     default:
-      return new PerdureError("STORE_FAILED", `the journal of instance "${instance}" ends with ${entry.type}, which is no ending`, { details: { instance } })
+      return new PerdureError("STORE_FAILED", `the journal of instance "${instance}" ends with ${entry.type}, which does not end a run`, {
+        details: { instance },
+      })
   }
 }
 

@@ -84,7 +84,7 @@ function intervalSequence(recurrence: IntervalRecurrence): (after: number) => nu
 function intervalMs({ every }: IntervalRecurrence): number {
   const ms = durationMs(every, "every")
   if (ms >= 1) return ms
-  throw new PerdureError("BAD_SCHEDULE", `every is ${String(JSON.stringify(every))}, but must be a millisecond or longer`)
+  throw new PerdureError("BAD_SCHEDULE", `every is ${String(JSON.stringify(every))}; give at least one millisecond`)
 }
 
 function cronSequence(recurrence: CronRecurrence): (after: number) => number | undefined {

@@ -89,7 +89,7 @@ test.each<[unknown, RegExp]>([
   [{ backoffCoefficient: 0.5 }, /backoffCoefficient/],
   [{ jitter: 2 }, /jitter is 2, but must be a number from 0 to 1/],
   [{ jitter: true }, /jitter/],
-  [{ attempts: 3 }, /retry.attempts is no option; the options are maxAttempts, initialInterval/],
+  [{ attempts: 3 }, /retry.attempts is not an option; the options are maxAttempts, initialInterval/],
   [3, /retry is 3, but must be an object or a function/],
   [null, /retry is null/],
 ])("%j is refused", (retry, message) => {

@@ -65,7 +65,7 @@ const fields: ReadonlySet<string> = new Set<keyof RetryFields>(["maxAttempts", "
 
 function withFields(base: Intervals, options: RetryFields): Intervals {
   if (typeof options !== "object" || options === null) throw bad("retry", options, "an object or a function")
-  for (const field of Object.keys(options)) if (!fields.has(field)) throw bad(`retry.${field}`, "", `no option; the options are ${[...fields].join(", ")}`)
+  for (const field of Object.keys(options)) if (!fields.has(field)) throw bad(`retry.${field}`, "", `not an option; the options are ${[...fields].join(", ")}`)
   const { maxAttempts, initialInterval, maxInterval, backoff, backoffCoefficient, jitter } = options
   if (maxAttempts !== undefined && maxAttempts !== Infinity && !(Number.isInteger(maxAttempts) && maxAttempts >= 1))
     throw bad("retry.maxAttempts", maxAttempts, "a whole number from 1 on, or Infinity")

@@ -12,7 +12,10 @@ export type WorkflowSource =
 export function definitionOf(source: WorkflowSource): AnyWorkflow {
   if (isDefinition(source)) return source
   if (givesDefinition(source)) return source.definition()
-  throw new PerdureError("BAD_OPTION", "workflows holds something that is no workflow; pass what workflow(…) gives, or a class that extends BaseWorkflow")
+  throw new PerdureError(
+    "BAD_OPTION",
+    "workflows contains a value that is not a workflow; pass the result of workflow(…), or a class that extends BaseWorkflow",
+  )
 }
 
 /** Not by a brand: another copy of the package may have made it. */

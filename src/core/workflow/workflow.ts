@@ -207,7 +207,7 @@ function checkSensitive(name: string, sensitive: SensitiveData): void {
     if (value !== undefined && checks[key]?.(value) !== true)
       throw new PerdureError(
         "BAD_OPTION",
-        `sensitive.${key} of workflow "${name}" is wrong; there are input: true, result: true, events: [types], updates: [names]`,
+        `sensitive.${key} of workflow "${name}" is wrong; use input: true, result: true, events: [types] or updates: [names]`,
       )
 }
 

@@ -34,7 +34,7 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
 
   /** All that workflow code may ask for, beyond what `step` has: `now`, `random`, `log`, children, queries, updates. */
   protected get ctx(): Context<Events, Payload> {
-    if (this.#context === undefined) throw new PerdureError("BAD_OPTION", "ctx is there once run is called; do not use it in the constructor")
+    if (this.#context === undefined) throw new PerdureError("BAD_OPTION", "ctx exists only while run is executed; do not use it in the constructor")
     return this.#context
   }
 

@@ -75,10 +75,10 @@ const fields: ReadonlySet<string> = new Set<keyof StepRetries>(["limit", "delay"
 /** Delays are as they are written: no jitter. */
 export function toRetry(retries: StepRetries): RetryFields {
   for (const field of Object.keys(retries))
-    if (!fields.has(field)) throw new PerdureError("BAD_OPTION", `retries.${field} is no option; the options are ${[...fields].join(", ")}`)
+    if (!fields.has(field)) throw new PerdureError("BAD_OPTION", `retries.${field} is not an option; the options are ${[...fields].join(", ")}`)
   const { limit, delay, backoff } = retries
   if (limit !== undefined && limit !== Infinity && !(Number.isInteger(limit) && limit >= 1))
-    throw new PerdureError("BAD_OPTION", `retries.limit counts all attempts, the first one included: it is a whole number from 1 on, not ${String(limit)}`)
+    throw new PerdureError("BAD_OPTION", `retries.limit is ${String(limit)}; give a whole number from 1 on, which counts all attempts, the first one included`)
   return {
     jitter: 0,
     ...(limit === undefined ? undefined : { maxAttempts: limit }),

@@ -49,7 +49,7 @@ export function afterPlace(changes: readonly Change[], { passed }: ChangePlace):
 export function knownPlace(cursor: string): ChangePlace {
   const place = typeof cursor === "string" ? placeOf(cursor) : undefined
   if (place) return place
-  throw new PerdureError("BAD_OPTION", "that cursor is not one of a change; leave it out to begin at the start", { details: { option: "cursor" } })
+  throw new PerdureError("BAD_OPTION", "the cursor is not the cursor of a change; omit it to begin with the first change", { details: { option: "cursor" } })
 }
 
 const startsMax = 10_000

@@ -54,7 +54,7 @@ export class ChildOperations {
     const existing = await this.#store.directory.get(id)
     const holder = existing ? undefined : await holderOf(this.#starter.writeScope, startRequest.instance.flow)
     if (holder !== undefined) throw singletonExists(holder)
-    if (existing === undefined) throw new PerdureError("STORE_FAILED", `child "${id}" was not started: its parent is over, or its id was free a moment late`)
+    if (existing === undefined) throw new PerdureError("STORE_FAILED", `child "${id}" was not started: its parent has ended, or its id became free too late`)
     if (existing.incarnation !== incarnation) throw idExists(id)
   }
 

@@ -99,9 +99,13 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
     await new Promise<void>((resolve) => host.quiesce(resolve))
   }
   const disagreement = stalled ?? describeMissing?.()
-  throw new PerdureError("JOURNAL_MISMATCH", disagreement ? describeDisagreement(disagreement) : "the code does not follow the journal", {
-    details: { instance: instance.id, ...disagreement },
-  })
+  throw new PerdureError(
+    "JOURNAL_MISMATCH",
+    disagreement ? describeDisagreement(disagreement) : "the code does not match the journal; deploy the code that recorded it",
+    {
+      details: { instance: instance.id, ...disagreement },
+    },
+  )
 }
 
 /** The code asks, and nothing comes of it. */

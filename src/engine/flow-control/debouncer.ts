@@ -77,11 +77,11 @@ function lastPosition(recorded: readonly Recorded[]): number {
 /** When a start that is debounced begins, if no other comes. */
 export function debouncedStart(name: string, { quiet }: Debounce<unknown>, { delay, startAt }: StartOptions<unknown>, now: number): number {
   if (delay !== undefined || startAt !== undefined)
-    throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, which says when it starts; give neither delay nor startAt`)
+    throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, and debounce decides when it starts; omit delay and startAt`)
   return now + durationMs(quiet)
 }
 
 /** Another id than the caller's may be the answer to a start that is debounced. */
 export function refuseDebounce({ debounce, instance }: StartRequest, what: string): void {
-  if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, and cannot ${what}; start it`)
+  if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, so it cannot ${what}; use start`)
 }

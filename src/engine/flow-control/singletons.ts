@@ -11,7 +11,7 @@ export function singletonOf(flow: FlowTraits | undefined): UniqueUse | undefined
 export function singletonExists(holder: string): PerdureError {
   return new PerdureError(
     "SINGLETON_EXISTS",
-    `instance "${holder}" is the only one that may be there, and has not ended; wait for it, terminate it, or say ifExists: "return" to get it`,
+    `instance "${holder}" is the only instance that a singleton allows, and has not ended; wait for it, terminate it, or say ifExists: "return" to get it`,
     { details: { instance: holder } },
   )
 }

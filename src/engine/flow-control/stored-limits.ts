@@ -53,11 +53,9 @@ export class StoredLimits implements LimitControl {
 
   async #override(workflow: string, changes: readonly LimitOverride[]): Promise<void> {
     if ((await this.#flow.override(workflow, changes)) === "changed") return
-    throw new PerdureError(
-      "UNKNOWN_LIMIT",
-      `workflow "${workflow}" has no such limit; give it one in its options, and let a worker that has it begin, then it can be changed`,
-      { details: { workflow } },
-    )
+    throw new PerdureError("UNKNOWN_LIMIT", `workflow "${workflow}" has no such limit; declare the limit in its options, and start a worker with them`, {
+      details: { workflow },
+    })
   }
 }
 
@@ -72,7 +70,7 @@ function overrides(workflow: string, { concurrency, rateLimit }: LimitSettings):
     checkRate(`rateLimit of workflow "${workflow}"`, rateLimit, 0)
     changes.push({ name: rateName, to: { max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) } })
   }
-  if (changes.length === 0) throw new PerdureError("BAD_OPTION", "say what to set: concurrency, rateLimit or both; reset takes back what was set")
+  if (changes.length === 0) throw new PerdureError("BAD_OPTION", "give concurrency, rateLimit or both; reset removes earlier changes")
   return changes
 }
 

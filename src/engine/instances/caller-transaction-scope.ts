@@ -38,8 +38,5 @@ function callerWriteScope(store: StoreWithin, turnOf: (startRequest: StartReques
 
 function within<T>({ callerTransactions }: Store, client: unknown, work: (store: StoreWithin) => Promise<T>): Promise<T> {
   if (callerTransactions) return callerTransactions.within(client, work)
-  throw new PerdureError(
-    "NO_TRANSACTIONS",
-    "this store cannot write in a transaction of yours; use postgres(…), and give a client of pg with a transaction open",
-  )
+  throw new PerdureError("NO_TRANSACTIONS", "this store cannot write in your transaction; use postgres(…), and pass a client of pg with an open transaction")
 }

@@ -56,7 +56,7 @@ export async function writeForcedTurn(
     const answer = await writeSeized(worker, current, decision)
     if (answer !== "lost") return answer
   }
-  throw new PerdureError("STORE_FAILED", `instance "${id}" moves too fast: ${triesMax} attempts to write its next turn were lost; pause it first`)
+  throw new PerdureError("STORE_FAILED", `instance "${id}" changes too fast: ${triesMax} attempts to write its next turn were lost; pause it first`)
 }
 
 /** Undefined: the instance moved on between the two reads, and what the row says is over. */

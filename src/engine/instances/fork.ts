@@ -22,7 +22,8 @@ export type ForkDraft = TurnDraft & { create: NewInstance; readonly timeoutAt: n
 /** The turn that creates an instance with the entries of another's run before a step, at positions of its own. */
 export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: ForkSpec): ForkDraft {
   const first = run[0]
-  if (first?.entry.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${row.id}" has no start`)
+  if (first?.entry.type !== "run.started")
+    throw new PerdureError("STORE_FAILED", `the journal of instance "${row.id}" has no run.started entry; restore the database from a backup`)
   const { id, incarnation, now } = spec
   const kept = spec.from === undefined ? [] : keptBefore(run, spec.from)
   if (kept === undefined) {
@@ -64,7 +65,7 @@ function refuseChildren(prefix: readonly Recorded[]): void {
     if (entry.type !== "step.started" || entry.child === undefined || over.has(entry.child.instance)) continue
     throw new PerdureError(
       "BAD_OPTION",
-      `child "${entry.child.instance}" is not over, and tells the original only how it ends; fork from a step before its start, or later`,
+      `child "${entry.child.instance}" has not ended, and only the original instance receives its end; fork from a step before the start of the child, or fork later`,
     )
   }
 }

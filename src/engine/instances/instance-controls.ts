@@ -165,7 +165,7 @@ export class InstanceControls {
     const row = await existingRow(this.#store, id)
     const removed = await this.#store.directory.remove([id])
     if (removed.length > 0) return { stillListed: false }
-    throw new PerdureError("NOT_ENDED", `instance "${id}" is ${row.status}; terminate it before it is deleted`, {
+    throw new PerdureError("NOT_ENDED", `instance "${id}" is ${row.status}; terminate it before you delete it`, {
       details: { instance: id, status: row.status },
     })
   }

@@ -11,7 +11,7 @@ export function idExists(id: string): PerdureError {
 
 /** An event was sent to an instance that has ended. The HTTP API answers 409. */
 export function instanceEnded({ id, status }: { readonly id: string; readonly status?: Status }): PerdureError {
-  return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or start another`, {
+  return new PerdureError("INSTANCE_ENDED", `instance "${id}" has ended and takes no more events; restart it, or start another instance`, {
     details: { instance: id, ...(status === undefined ? undefined : { status }) },
   })
 }

@@ -36,7 +36,7 @@ export async function listWorkflows(directory: Pick<Directory, "list" | "count">
 function storeFilter(filter: ListFilter): Filter {
   const status = filter.status === undefined ? undefined : typeof filter.status === "string" ? [filter.status] : filter.status
   for (const one of status ?? []) {
-    if (!statuses.includes(one)) throw new PerdureError("BAD_OPTION", `"${String(one)}" is no status; there are ${statuses.join(", ")}`)
+    if (!statuses.includes(one)) throw new PerdureError("BAD_OPTION", `"${String(one)}" is not a status; use one of ${statuses.join(", ")}`)
   }
   return {
     ...(filter.workflow === undefined ? undefined : { workflow: filter.workflow }),

@@ -60,7 +60,8 @@ export class InstanceReader {
   async history(id: string, options: HistoryOptions): Promise<HistoryPage> {
     await this.row(id)
     const after = options.cursor === undefined ? 0 : Number(options.cursor)
-    if (!Number.isSafeInteger(after) || after < 0) throw new PerdureError("BAD_OPTION", `cursor "${options.cursor}" is not one that history gave`)
+    if (!Number.isSafeInteger(after) || after < 0)
+      throw new PerdureError("BAD_OPTION", `cursor "${options.cursor}" is not a cursor of history; pass the cursor of the previous page`)
     const limit = pageLimit(options.limit)
     const isForward = options.order !== "newest"
     const rows = await this.#store.journal.readJournal(id, options.run === undefined && isForward ? after + 1 : 1)

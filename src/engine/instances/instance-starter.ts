@@ -82,7 +82,10 @@ export class InstanceStarter {
       // Whoever had the key has just ended, or begun.
       await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
     }
-    throw new PerdureError("STORE_FAILED", `workflow "${startRequest.instance.workflow}" could not be started: others were faster ${triesMax} times; try again`)
+    throw new PerdureError(
+      "STORE_FAILED",
+      `workflow "${startRequest.instance.workflow}" could not be started: other starts were faster ${triesMax} times; try again`,
+    )
   }
 
   /** Nobody waits any more until others have got on: all start now, or are refused. */

@@ -90,7 +90,7 @@ export class KnownWorkflows {
       return new PerdureError("UNKNOWN_WORKFLOW", `${this.#registry.unknown(workflow, version).message}${hint}`, { details })
     return new PerdureError(
       "UNKNOWN_WORKFLOW",
-      `nobody knows ${what}: it is not registered here, no running worker offers it, and the store has no instance of it${hint}${hint.endsWith("?") ? "" : "."} Start a worker that has it first, or say allowUnknown: true to let the instance wait for one`,
+      `no process knows ${what}: it is not registered here, no running worker offers it, and the store has no instance of it${hint}${hint.endsWith("?") ? "" : "."} Start a worker that has it first, or say allowUnknown: true to let the instance wait for one`,
       { details },
     )
   }

@@ -69,14 +69,14 @@ export class QueryUpdateClient {
       const known = this.#registry.versions(row.workflow).map((version) => `"${version}"`)
       throw new PerdureError(
         "NO_WORKER",
-        `this process has no version "${row.version}" of workflow "${row.workflow}", which instance "${id}" needs to answer; it has ${known.length === 0 ? "none" : known.join(", ")}`,
+        `this process has no version "${row.version}" of workflow "${row.workflow}", which instance "${id}" needs to answer; it has ${known.length === 0 ? "none" : known.join(", ")}. Call a process that has the version`,
         { details: { instance: id, workflow: row.workflow, version: row.version } },
       )
     }
     const { recorded } = await loadRun(this.#store.journal, row)
     // A restart from a step, or a fork, is queued with what it keeps.
     if (row.status === "queued" && !recorded.some(({ entry }) => isAsk(entry)))
-      throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet`, { details: { instance: id } })
+      throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet; ask again later`, { details: { instance: id } })
     const { host, settings } = this.#worker
     const { execution } = await replayRun(workflow, row, recorded, {
       quiesce: (then) => host.quiesce(then),
@@ -95,5 +95,5 @@ export class QueryUpdateClient {
 }
 
 function ended(id: string): PerdureError {
-  return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no updates; query it, or restart it`, { details: { instance: id } })
+  return new PerdureError("INSTANCE_ENDED", `instance "${id}" has ended and takes no updates; query it, or restart it`, { details: { instance: id } })
 }

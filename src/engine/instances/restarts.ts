@@ -36,7 +36,8 @@ export class Restarts {
       await this.#checkSingleton(row)
       const began = recorded[0]
       const first = began?.entry
-      if (first?.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${id}" has no start`)
+      if (first?.type !== "run.started")
+        throw new PerdureError("STORE_FAILED", `the journal of instance "${id}" has no run.started entry; restore the database from a backup`)
       const kept = options.from === undefined ? undefined : keptBefore(recorded, options.from)
       if (options.from !== undefined && kept === undefined) {
         throw new PerdureError("UNKNOWN_STEP", `run ${row.run} of instance "${id}" has no step "${options.from}"; steps() lists those it has`, {

@@ -145,7 +145,7 @@ function isLeftBehind(acceptedAt: number | undefined, position: number, kept: re
 }
 
 function endedBefore(instance: string): PerdureError {
-  return new PerdureError("INSTANCE_ENDED", `instance "${instance}" ended, or began anew, before it answered the update; look at its result`, {
+  return new PerdureError("INSTANCE_ENDED", `instance "${instance}" ended, or began a new run, before it answered the update; look at its result`, {
     details: { instance },
   })
 }

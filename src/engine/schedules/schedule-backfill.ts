@@ -67,7 +67,7 @@ function checkedTimes(schedule: Schedule, from: number, to: number): readonly nu
 }
 
 function notAtOnce(workflow: string): PerdureError {
-  return new PerdureError("BAD_OPTION", `backfill: there may be only one instance of workflow "${workflow}" at a time; say overlap: "queue", or nothing`)
+  return new PerdureError("BAD_OPTION", `backfill: there may be only one instance of workflow "${workflow}" at a time; use overlap: "queue", or omit overlap`)
 }
 
 function tooMany(message: string): PerdureError {

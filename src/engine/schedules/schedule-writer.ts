@@ -47,7 +47,7 @@ export class ScheduleWriter {
       if (edit === undefined) return false
       if ((await this.write(row, edit)) === "written") return true
     }
-    throw new PerdureError("STORE_FAILED", `schedule "${id}" changes too fast: ${triesMax} attempts to change it were overtaken; pause it first`)
+    throw new PerdureError("STORE_FAILED", `schedule "${id}" changes too fast: ${triesMax} attempts to change it were lost; pause it first`)
   }
 
   async write(row: ScheduleRow, edit: ScheduleEdit): Promise<"written" | "lost"> {

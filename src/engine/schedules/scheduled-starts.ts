@@ -34,7 +34,7 @@ export class ScheduledStarts {
     const schema = definition?.options.input
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
     if (definition?.options.debounce)
-      throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, and cannot be started by a schedule, whose times say when it starts`)
+      throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, so a schedule cannot start it; remove debounce, or start it without a schedule`)
     const encoded = encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax })
     // A key that cannot be made of it is to be known now.
     this.singleton(name, version, encoded)

@@ -116,7 +116,7 @@ function futile(attempt: StepAttempt, error: unknown): unknown {
 function asyncTransactionError(id: string): PerdureError {
   return new PerdureError(
     "ASYNC_TRANSACTION",
-    `the function of transaction "${id}" gave a promise, and nothing of it was written; make it synchronous, and do what must be awaited in a step of its own before it`,
+    `the function of transaction "${id}" returned a promise, and nothing was written; make the function synchronous, and await in a step before the transaction`,
     { details: { step: id } },
   )
 }
@@ -124,7 +124,7 @@ function asyncTransactionError(id: string): PerdureError {
 function noTransactionsError(id: string): PerdureError {
   return new PerdureError(
     "NO_TRANSACTIONS",
-    `this store has no transactions for "${id}"; use sqlite(…) or postgres(…), in a test also sqlite(":memory:"), or replace the step with mockStep`,
+    `this store has no transactions, which "${id}" needs; use sqlite(…) or postgres(…), or in a test sqlite(":memory:") or mockStep`,
     { details: { step: id } },
   )
 }

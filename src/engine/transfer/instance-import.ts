@@ -48,7 +48,7 @@ export async function importInstance(
   if (outcomes.includes("lost"))
     throw new PerdureError(
       "SINGLETON_EXISTS",
-      `instance "${instance.id}" was not imported: another instance has its id or one of the keys that only one may have`,
+      `instance "${instance.id}" was not imported: another instance has its id, or one of its singleton or debounce keys`,
       {
         details: { instance: instance.id },
       },
@@ -78,7 +78,7 @@ function pauseRow({ instance, state, rows }: InstanceExport, fold: State, host: 
   if (fold.cancel || isUnwinding(fold))
     throw new PerdureError(
       "BAD_OPTION",
-      `instance "${instance.id}" is being ${fold.cancel ? "cancelled" : "rolled back"}, which a pause does not stop; import it to go on at once, or export it when it is over`,
+      `instance "${instance.id}" is being ${fold.cancel ? "cancelled" : "rolled back"}, so it cannot be paused; import it with resume, or export it when it has ended`,
       {
         details: { instance: instance.id },
       },
@@ -136,7 +136,7 @@ function copyOf(exported: InstanceExport, id: string, incarnation: string): Inst
   if (open.length > 0)
     throw new PerdureError(
       "BAD_OPTION",
-      `child "${open[0]?.instance}" of instance "${instance.id}" is not over, and tells the original only how it ends; import it under its own id`,
+      `child "${open[0]?.instance}" of instance "${instance.id}" has not ended, and only the original instance receives its end; import the instance under its own id`,
     )
   return { ...exported, instance: { ...instance, id, incarnation }, rows: rows.map((row) => ({ ...row, ...copiedEntries(row, instance.incarnation) })) }
 }

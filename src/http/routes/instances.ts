@@ -119,7 +119,7 @@ export const instanceRoutes: readonly Route[] = [
     errors: [400],
     handle: async ({ client, query: { type, ...query } }) => {
       if (type !== undefined) return ok(await pageOf(client, type, query))
-      if (query.cursor !== undefined) throw new PerdureError("BAD_OPTION", "a cursor goes on with the list of one workflow: say its `type`, too")
+      if (query.cursor !== undefined) throw new PerdureError("BAD_OPTION", "a cursor continues the list of one workflow; give its `type`, too")
       const workflows = await client.workflows()
       const pages = query.limit === 0 ? [] : await Promise.all(workflows.map(({ name }) => listOf(client, name, query)))
       return ok({

@@ -59,7 +59,7 @@ export const serviceRoutes: readonly Route[] = [
     answers: { 200: { description: "how many instances were worked on", schema: object({ processed: integer() }) } },
     errors: [400, 403],
     handle: async ({ settings: { tick }, body = {} }) => {
-      if (!tick) throw new PerdureError("FORBIDDEN", "this server takes no ticks; it would with the option `tick: true`")
+      if (!tick) throw new PerdureError("FORBIDDEN", "this server takes no ticks; start it with the option `tick: true`")
       return ok(await tick(body))
     },
   }),

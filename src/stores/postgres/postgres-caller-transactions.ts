@@ -104,7 +104,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
     if (isCollision(error))
       return new PerdureError(
         "STORE_FAILED",
-        `PostgreSQL gave way to what others did at the same time (${state}); roll your transaction back, and try it again`,
+        `PostgreSQL rolled back because of a concurrent transaction (${state}); roll your transaction back, and repeat it`,
         {
           details: { postgresCode: state },
           cause: error,

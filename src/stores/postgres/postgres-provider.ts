@@ -52,14 +52,14 @@ export function postgres(options: PostgresOptions): StoreProvider {
     throw new PerdureError("BAD_OPTION", `postgres() needs a connectionString, such as "postgresql://user:password@host/database", or a pool of pg`)
   checkSchemaName(schema)
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 3)
-    throw new PerdureError("BAD_OPTION", `maxConnections is a whole number of at least 3, not ${String(maxConnections)}`)
+    throw new PerdureError("BAD_OPTION", `maxConnections is ${String(maxConnections)}; give a whole number of at least 3`)
   const ofPool = pool?.options?.max
   if (ofPool !== undefined && ofPool < 3)
-    throw new PerdureError("BAD_OPTION", `a pool for perdure has at least 3 connections; the max of this one is ${ofPool}`)
+    throw new PerdureError("BAD_OPTION", `perdure needs a pool of at least 3 connections; the max of this pool is ${ofPool}`)
   checkListen(listen)
-  if (typeof prepare !== "boolean") throw new PerdureError("BAD_OPTION", `prepare is true or false, not ${String(prepare)}`)
+  if (typeof prepare !== "boolean") throw new PerdureError("BAD_OPTION", `prepare is ${String(prepare)}; give true or false`)
   if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions >= 2 && partitions <= 256))
-    throw new PerdureError("BAD_OPTION", `partitions is a whole number from 2 to 256, not ${String(partitions)}`)
+    throw new PerdureError("BAD_OPTION", `partitions is ${String(partitions)}; give a whole number from 2 to 256`)
   const answerMs = durationMs(answerTimeout, "answerTimeout")
   const servers = connectionString === undefined ? [] : serversOf(connectionString)
   return {
@@ -79,7 +79,7 @@ function checkListen(listen: PostgresOptions["listen"]): void {
   if (listen === undefined || listen === false) return
   const { connectionString } = (listen ?? {}) as { readonly connectionString?: unknown }
   if (typeof connectionString === "string" && connectionString !== "") return
-  throw new PerdureError("BAD_OPTION", `listen is { connectionString: "postgresql://…" }, which leads to the server itself, or false`)
+  throw new PerdureError("BAD_OPTION", `listen must be { connectionString: "postgresql://…" } with the address of the server itself, or false`)
 }
 
 export function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {

@@ -105,7 +105,7 @@ class PostgresTransaction implements ClientTransaction {
     }
     try {
       const { command } = (await client.query("COMMIT")) as PostgresResult & { readonly command?: string }
-      if (command === "ROLLBACK") throw new PerdureError("SQL_FAILED", "PostgreSQL rolled the transaction back in the place of committing it")
+      if (command === "ROLLBACK") throw new PerdureError("SQL_FAILED", "PostgreSQL rolled the transaction back instead of committing it")
     } catch (error) {
       const isKnown = PerdureError.is(error) || (sqlStateOf(error) !== undefined && !isUnreachable(error))
       this.#release(isKnown ? undefined : (error as Error))

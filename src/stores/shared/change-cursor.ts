@@ -35,7 +35,7 @@ export function checkPlace(place: ChangePlace, latest: ChangePlace, turnAt: stri
 export function foreignCursor(): PerdureError {
   return new PerdureError(
     "BAD_OPTION",
-    "that cursor is not of this store's changes, or the store was put back to an earlier state; leave it out to begin at the start",
+    "the cursor is not from the changes of this store, or the store was restored to an earlier state; omit it to begin with the first change",
     { details: { option: "cursor" } },
   )
 }

@@ -13,7 +13,7 @@ export function toCursor(place: PagePlace): string {
 export function fromCursor(cursor: string): PagePlace {
   const match = /^(-?\d{1,16}):(\d{1,16})$/.exec(decoded(cursor))
   if (match === null)
-    throw new PerdureError("BAD_OPTION", "that page cursor is not one of ours; take the cursor of the page before, or leave it out to begin at the start")
+    throw new PerdureError("BAD_OPTION", "the page cursor is not valid; pass the cursor of the previous page, or omit it to begin with the first page")
   return { createdAt: Number(match[1]), key: Number(match[2]) }
 }
 

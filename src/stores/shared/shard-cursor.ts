@@ -18,7 +18,7 @@ export function toListCursor({ createdAt, id }: ListPlace): string {
 export function fromListCursor(cursor: string): ListPlace {
   const match = /^(-?\d{1,16}):([^]+)$/.exec(fromBase64Url(cursor))
   if (match === null)
-    throw new PerdureError("BAD_OPTION", "that page cursor is not one of ours; take the cursor of the page before, or leave it out to begin at the start")
+    throw new PerdureError("BAD_OPTION", "the page cursor is not valid; pass the cursor of the previous page, or omit it to begin with the first page")
   return { createdAt: Number(match[1]), id: match[2]! }
 }
 

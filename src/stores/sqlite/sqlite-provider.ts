@@ -40,9 +40,9 @@ export function sqlite(file: string | URL, options: SqliteOptions = {}): StorePr
   const path = databasePath(file)
   const { durability = "disk", pollInterval = 20, busyTimeout = busyTimeoutMsDefault, maxPageCount } = options
   if (durability !== "disk" && durability !== "process")
-    throw new PerdureError("BAD_OPTION", `durability is "disk" or "process", not ${JSON.stringify(durability)}`)
+    throw new PerdureError("BAD_OPTION", `durability is ${JSON.stringify(durability)}; give "disk" or "process"`)
   if (maxPageCount !== undefined && !(Number.isSafeInteger(maxPageCount) && maxPageCount > 0)) {
-    throw new PerdureError("BAD_OPTION", `maxPageCount is a whole number of at least 1, not ${String(maxPageCount)}`)
+    throw new PerdureError("BAD_OPTION", `maxPageCount is ${String(maxPageCount)}; give a whole number of at least 1`)
   }
   const pollIntervalMs = Math.max(1, durationMs(pollInterval, "pollInterval"))
   const busyTimeoutMs = durationMs(busyTimeout, "busyTimeout")

@@ -86,7 +86,7 @@ function explained(error: unknown, path: string): unknown {
     if (code !== "EACCES" && code !== "EPERM" && code !== "EROFS") return error
     return new PerdureError(
       "READ_ONLY",
-      `the folder of "${path}" cannot be written; make it writable for this process, SQLite keeps files beside the database`,
+      `the folder of "${path}" cannot be written; make it writable for this process, because SQLite keeps files beside the database`,
       {
         details: { path },
         cause: error,

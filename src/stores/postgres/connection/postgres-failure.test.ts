@@ -11,7 +11,7 @@ describe("failures of PostgreSQL", () => {
     const failure = failed(coded("ECONNREFUSED", "connect ECONNREFUSED 127.0.0.1:5432"))
     expect(failure).toMatchObject({ code: "STORE_UNREACHABLE", details: { server, doing: "connecting", reason: "ECONNREFUSED", isUnknown: false } })
     expect(failure.message).toBe(
-      'PostgreSQL (db:5432, database "app") did not answer while connecting (connect ECONNREFUSED 127.0.0.1:5432); see that the server runs and can be reached; nothing was done, and it may be tried again',
+      'PostgreSQL (db:5432, database "app") did not answer while connecting (connect ECONNREFUSED 127.0.0.1:5432); check that the server runs and can be reached; nothing was done; try again',
     )
     expect(isUnreachable(failure)).toBe(true)
   })

@@ -70,11 +70,11 @@ export function postgresFailure(cause: unknown, { server, statement }: Attempted
   const doing = purposeOf(statement)
   const place = `PostgreSQL (${server})`
   const why = code === undefined || message.includes(code) ? message : `${code}: ${message}`
-  const unknown = "it is not known whether that was done: ask again with the same id"
+  const unknown = "it is not known whether that was done; call again with the same id"
   if (isUnreachable(cause)) {
     const isUnknown = statement !== undefined
-    const next = isUnknown ? unknown : "nothing was done, and it may be tried again"
-    return new PerdureError("STORE_UNREACHABLE", `${place} did not answer while ${doing} (${why}); see that the server runs and can be reached; ${next}`, {
+    const next = isUnknown ? unknown : "nothing was done; try again"
+    return new PerdureError("STORE_UNREACHABLE", `${place} did not answer while ${doing} (${why}); check that the server runs and can be reached; ${next}`, {
       details: { server, doing, reason: code ?? message, isUnknown },
       cause,
     })
@@ -85,16 +85,16 @@ export function postgresFailure(cause: unknown, { server, statement }: Attempted
       details: { postgresCode: code, server, doing, reason: code, isUnknown: false },
       cause,
     })
-  if (code === "53100") return fail("DISK_FULL", `${place} has no room left to write, while ${doing} (${why}); free some disk space, nothing was half written`)
+  if (code === "53100") return fail("DISK_FULL", `${place} has no room left to write, while ${doing} (${why}); free some disk space; nothing was written`)
   if (code === "28P01" || code === "28000")
-    return fail("DATABASE_UNREADABLE", `${place} refused the user or password, while ${doing} (${why}); see the connection string`)
+    return fail("DATABASE_UNREADABLE", `${place} refused the user or password, while ${doing} (${why}); check the connection string`)
   if (code === "3D000") return fail("DATABASE_UNREADABLE", `${place}: ${message}; create the database, or give another in the connection string`)
   if (code === "42501")
     return fail(
       "READ_ONLY",
-      `${place} refused for want of rights, while ${doing} (${why}); the role needs CREATE on the database, or all rights on perdure's schema`,
+      `${place} refused because the role lacks rights, while ${doing} (${why}); grant it CREATE on the database, or all rights on perdure's schema`,
     )
   if (isCollision(cause))
-    return fail("STORE_FAILED", `${place} rolled back again and again because of what others did at the same time, while ${doing} (${why}); try again`)
+    return fail("STORE_FAILED", `${place} rolled back again and again because of concurrent transactions, while ${doing} (${why}); try again`)
   return fail("STORE_FAILED", `${place} failed while ${doing} (${why})`)
 }

@@ -10,5 +10,5 @@ export function quotedSchema(schema: string): string {
 /** Throws `BAD_OPTION` for other names. Names of channels and statements contain the schema's name. */
 export function checkSchemaName(schema: unknown): void {
   if (typeof schema === "string" && /^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(schema) && !/^pg_/i.test(schema)) return
-  throw new PerdureError("BAD_OPTION", `schema is a name of at most 40 letters, digits and underscores, not ${shown(schema)}`)
+  throw new PerdureError("BAD_OPTION", `schema is ${shown(schema)}; give a name of at most 40 letters, digits and underscores`)
 }

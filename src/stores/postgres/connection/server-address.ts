@@ -24,7 +24,7 @@ export function serversOf(connectionString: string): readonly ServerAddress[] {
   if (wanted !== null && !attributes.has(wanted))
     throw new PerdureError(
       "BAD_OPTION",
-      `target_session_attrs is "read-write": the store only works on a server that can be written to, not ${JSON.stringify(wanted)}`,
+      `target_session_attrs must be "read-write", because the store needs a server that accepts writes, not ${JSON.stringify(wanted)}`,
     )
   parameters.delete("target_session_attrs")
   const rest = parameters.size === 0 ? "" : `?${parameters.toString()}`

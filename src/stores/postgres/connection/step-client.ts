@@ -46,7 +46,7 @@ export class StepClient {
   #query(client: PostgresClient, args: readonly unknown[]): unknown {
     const [given] = args
     try {
-      if (this.#isClosed) throw new PerdureError("SQL_REFUSED", "the transaction is over; use its client only inside its function, and await what it does")
+      if (this.#isClosed) throw new PerdureError("SQL_REFUSED", "the transaction has ended; use its client only inside its function, and await every call")
       const text = typeof given === "object" && given !== null && "text" in given ? given.text : given
       if (typeof text === "string") checkStatement(text)
     } catch (error) {

@@ -29,7 +29,7 @@ export function checkStatement(text: string): void {
     const advice =
       first === "set" || first === "reset"
         ? "it would outlive the transaction; use SET LOCAL"
-        : "the transaction is begun and ended for you; throw an error to roll it back, or use savepoints"
+        : "the engine begins and ends the transaction; throw an error to roll it back, or use savepoints"
     throw new PerdureError("SQL_REFUSED", `${first.toUpperCase()} is not allowed in the function of a transaction: ${advice}`, { details: { sql: text } })
   }
 }

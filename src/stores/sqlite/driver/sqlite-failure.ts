@@ -30,7 +30,7 @@ export function sqliteFailure(path: string, cause: unknown): PerdureError {
     case notADatabase:
       return fail("DATABASE_CORRUPT", `"${path}" is damaged or is not a SQLite database; restore it from a backup, or give another path`)
     case cannotOpen:
-      return fail("DATABASE_UNREADABLE", `"${path}" cannot be opened; see that its folder exists and that this process may read and write there`)
+      return fail("DATABASE_UNREADABLE", `"${path}" cannot be opened; check that its folder exists and that this process may read and write there`)
     case ioError:
       return fail("STORE_FAILED", `reading or writing "${path}" failed (${messageOf(cause)}); check the disk`)
     default:
@@ -39,7 +39,7 @@ export function sqliteFailure(path: string, cause: unknown): PerdureError {
 }
 
 function diskFull(path: string): string {
-  return `there is no room left to write "${path}"; free some disk space, nothing was half written`
+  return `there is no room left to write "${path}"; free some disk space; nothing was written`
 }
 
 function extendedCodeOf(error: unknown): number {

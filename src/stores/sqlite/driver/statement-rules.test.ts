@@ -31,9 +31,9 @@ describe("statements of a transaction", () => {
   })
 
   it.each([
-    ["BEGIN", "begins and ends by itself"],
-    ["commit", "begins and ends by itself"],
-    ["-- just\nEND TRANSACTION", "begins and ends by itself"],
+    ["BEGIN", "begins and ends the transaction"],
+    ["commit", "begins and ends the transaction"],
+    ["-- just\nEND TRANSACTION", "begins and ends the transaction"],
     ["/* a */ROLLBACK", "throw an error instead"],
     ["ROLLBACK TRANSACTION", "throw an error instead"],
     ["PRAGMA journal_mode = DELETE", "pragma_table_info"],
@@ -42,13 +42,13 @@ describe("statements of a transaction", () => {
     ["VACUUM INTO 'copy.db'", "a connection of your own"],
     ["SELECT 1; COMMIT", "make a call for each"],
     ["DELETE FROM note;;SELECT 1", "make a call for each"],
-    ["DELETE FROM perdure_journal", "the store's own"],
-    ["SELECT * FROM main.PERDURE_instance", "the store's own"],
-    ['INSERT INTO "perdure_inbox" DEFAULT VALUES', "the store's own"],
-    ["DROP TABLE [perdure_meta]", "the store's own"],
-    ["UPDATE `perdure_lease` SET until = 0", "the store's own"],
-    ["DELETE FROM 'perdure_tag'", "the store's own"],
-    ["RELEASE perdure_step", "the store's own"],
+    ["DELETE FROM perdure_journal", "belong to the store"],
+    ["SELECT * FROM main.PERDURE_instance", "belong to the store"],
+    ['INSERT INTO "perdure_inbox" DEFAULT VALUES', "belong to the store"],
+    ["DROP TABLE [perdure_meta]", "belong to the store"],
+    ["UPDATE `perdure_lease` SET until = 0", "belong to the store"],
+    ["DELETE FROM 'perdure_tag'", "belong to the store"],
+    ["RELEASE perdure_step", "belong to the store"],
     ["", "is empty"],
     [" -- nothing", "is empty"],
   ])("may not be %s", (sql, why) => {

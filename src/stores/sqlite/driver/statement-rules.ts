@@ -11,12 +11,12 @@ export function checkStatement(sql: string): void {
   const [first = ""] = words
   const isTrigger = first === "CREATE" && words.includes("TRIGGER")
   if (first === "") throw refused(sql, "is empty")
-  if (!allowed.has(first)) throw refused(sql, `begins with ${first}, which is not for a transaction; ${wayOut(first)}`)
-  if (first === "ROLLBACK" && !words.slice(1).includes("TO")) throw refused(sql, "rolls the whole transaction back; throw an error instead")
+  if (!allowed.has(first)) throw refused(sql, `begins with ${first}, which a transaction does not allow; ${wayOut(first)}`)
+  if (first === "ROLLBACK" && !words.slice(1).includes("TO")) throw refused(sql, "would roll the whole transaction back; throw an error instead")
   const end = tokens.indexOf(";")
   if (end >= 0 && end < tokens.length - 1 && !isTrigger) throw refused(sql, "has several statements; make a call for each")
   const ours = tokens.find((token) => /^["'`[]?perdure_\w+["'`\]]?$/i.test(token))
-  if (ours !== undefined) throw refused(sql, `names ${ours}: what begins with perdure_ is the store's own; ask the engine, and bind such text as a value`)
+  if (ours !== undefined) throw refused(sql, `names ${ours}: names that begin with perdure_ belong to the store; use the engine, and bind such text as a value`)
 }
 
 /** The check for the database of an object. A rollback inside a statement would break the storage of the object. */
@@ -30,7 +30,7 @@ export function checkValues(sql: string, values: readonly unknown[]): void {
   const wrong = values.findIndex((value) => !isBindable(value))
   if (wrong < 0) return
   const kind = Object.prototype.toString.call(values[wrong]).slice("[object ".length, -1)
-  throw refused(sql, `has ${kind} as its value ${wrong + 1}; bind text, a number, a bigint, bytes or null, each for a ? of its own`)
+  throw refused(sql, `has ${kind} as its value ${wrong + 1}; bind text, a number, a bigint, bytes or null, one for each ?`)
 }
 
 function isBindable(value: unknown): boolean {
@@ -40,9 +40,9 @@ function isBindable(value: unknown): boolean {
 const allowed = new Set("SELECT INSERT UPDATE DELETE REPLACE WITH VALUES CREATE ALTER DROP REINDEX ANALYZE EXPLAIN SAVEPOINT RELEASE ROLLBACK".split(" "))
 
 function wayOut(first: string): string {
-  if (first === "BEGIN" || first === "COMMIT" || first === "END") return "it begins and ends by itself"
-  if (first === "PRAGMA") return "ask for pragma_table_info(…) and the like in a SELECT"
-  return "do it on a connection of your own"
+  if (first === "BEGIN" || first === "COMMIT" || first === "END") return "the engine begins and ends the transaction"
+  if (first === "PRAGMA") return "use functions such as pragma_table_info(…) in a SELECT"
+  return "use a connection of your own"
 }
 
 /** The words, quoted names, text literals and semicolons of a statement, without comments and other characters. */

@@ -39,7 +39,7 @@ export class SqlSession implements Sql {
   }
 
   close(): void {
-    this.#closed = new PerdureError("SQL_REFUSED", "the transaction is over; use sql only inside its function, which is synchronous")
+    this.#closed = new PerdureError("SQL_REFUSED", "the transaction has ended; use sql only inside its function, which is synchronous")
   }
 
   #call<T>(sql: string, values: readonly SqlValue[], use: (statement: SqlStatement) => T): T {

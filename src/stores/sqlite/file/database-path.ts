@@ -14,7 +14,7 @@ export function databasePath(given: string | URL): string {
 }
 
 function pathOf(url: URL): string {
-  if (url.protocol !== "file:") throw new PerdureError("BAD_OPTION", `sqlite() opens files, and ${url.href} is not the URL of one`)
+  if (url.protocol !== "file:") throw new PerdureError("BAD_OPTION", `sqlite() opens files, and ${url.href} is not a file: URL`)
   if (url.search !== "" || url.hash !== "")
     throw new PerdureError("BAD_OPTION", `${url.href} has parameters, which sqlite() does not take; give them as options of sqlite() instead`)
   try {

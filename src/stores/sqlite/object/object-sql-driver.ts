@@ -267,7 +267,7 @@ const tableNames = `SELECT name FROM sqlite_master WHERE type = 'table'`
 function toInput(value: SqlValue): ObjectSqlInput {
   if (typeof value !== "bigint") return value
   if (BigInt.asIntN(54, value) !== value) {
-    throw new PerdureError("SQL_REFUSED", `an object's database takes whole numbers up to 2^53, not ${value}; bind it as text`)
+    throw new PerdureError("SQL_REFUSED", `the database of an object takes whole numbers up to 2^53, not ${value}; bind the value as text`)
   }
   return Number(value)
 }

@@ -21,7 +21,7 @@ export function objectSqlFailure(cause: unknown): PerdureError {
   const sqliteCode = codes[/: (SQLITE_[A-Z]+)(?: \(extended: \w+\))?$/.exec(message)?.[1] ?? ""] ?? 0
   const options = { details: { sqliteCode }, cause }
   if (sqliteCode === codes["SQLITE_FULL"]) {
-    return new PerdureError("DISK_FULL", "the storage of the Durable Object is full; remove what is not needed, nothing was half written", options)
+    return new PerdureError("DISK_FULL", "the storage of the Durable Object is full, and nothing was written; delete data that you do not need", options)
   }
   if (sqliteCode === codes["SQLITE_CORRUPT"]) {
     return new PerdureError("DATABASE_CORRUPT", "the database of the Durable Object is damaged; restore it from a bookmark", options)

@@ -85,7 +85,7 @@ export function scheduleOnceStories(open: OpenBed): void {
     const engine = await open({ workflows: [quiet, only], startAt })
     await expect(engine.schedules.create("s", { workflow: quiet, every: "1h" })).rejects.toMatchObject({
       code: "BAD_OPTION",
-      message: expect.stringContaining('workflow "quiet" is debounced, and cannot be started by a schedule') as string,
+      message: expect.stringContaining('workflow "quiet" is debounced, so a schedule cannot start it') as string,
     })
     await expect(engine.schedules.create("s", { workflow: only, input: { key: "" }, every: "1h" })).rejects.toMatchObject({ code: "BAD_LIMIT_KEY" })
   })

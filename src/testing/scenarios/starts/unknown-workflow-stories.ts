@@ -16,7 +16,7 @@ export function unknownWorkflowStories(open: OpenBed): void {
       const refused = engine.start("order", { id: "i", version: "9" })
       await expect(refused).rejects.toMatchObject({ ...unknown, details: { workflow: "order", version: "9", versions: ["1"] } })
       await expect(refused).rejects.toThrow(
-        'nobody knows version "9" of workflow "order": it is not registered here, no running worker offers it, and the store has no instance of it; known is version "1". ' +
+        'no process knows version "9" of workflow "order": it is not registered here, no running worker offers it, and the store has no instance of it; known is version "1". ' +
           "Start a worker that has it first, or say allowUnknown: true to let the instance wait for one",
       )
       expect((await engine.list()).instances).toEqual([])

@@ -321,7 +321,13 @@ function readManifest(path: string): Manifest {
 
 describe("dependencies", () => {
   it("every version is exact", () => {
-    const findings = ["package.json", "tools/node/package.json", "bench/peers/package.json", "test/workerd/package.json"].flatMap((path) => {
+    const findings = [
+      "package.json",
+      "tools/node/package.json",
+      "bench/peers/package.json",
+      "test/workerd/package.json",
+      "test/side-by-side/package.json",
+    ].flatMap((path) => {
       const { dependencies, devDependencies, optionalDependencies } = readManifest(path)
       return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest"
 import { GroupedOutput } from "../tools/test/grouped-output.ts"
-import { runSideBySide } from "../tools/test/side-by-side.ts"
+import { runOnSchedule } from "../tools/test/suite-schedule.ts"
 import type { Suite } from "../tools/test/suites.ts"
 import { suitesOfPaths } from "../tools/test/test-files.ts"
 import { root } from "./documentation-pages.ts"
@@ -42,7 +42,7 @@ describe("suites side by side", () => {
   async function orderOf(suites: readonly Partial<Suite>[], atOnceMax: number): Promise<string> {
     const events: string[] = []
     const named = suites.map((suite) => ({ name: "", commands: [], ...suite }))
-    await runSideBySide(named, atOnceMax, async ({ name }) => {
+    await runOnSchedule(named, atOnceMax, async ({ name }) => {
       events.push(`+${name}`)
       for (let turn = name.length; turn > 0; turn--) await Promise.resolve()
       events.push(`-${name}`)

@@ -14,7 +14,7 @@ import { parseArgs } from "node:util"
 import { keepCoreBusy } from "./busy-core.ts"
 import { runCommand } from "./command.ts"
 import { GroupedOutput, type OutputSection } from "./grouped-output.ts"
-import { runSideBySide } from "./side-by-side.ts"
+import { runOnSchedule } from "./suite-schedule.ts"
 import { type Suite, suites } from "./suites.ts"
 import { suitesOfPaths } from "./test-files.ts"
 
@@ -54,7 +54,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 const output = new GroupedOutput((text) => process.stdout.write(text))
 const begunAt = performance.now()
 const letCoreIdle = values.busy ? keepCoreBusy() : undefined
-const results = await runSideBySide(rounds, atOnceMax, runSuite)
+const results = await runOnSchedule(rounds, atOnceMax, runSuite)
 letCoreIdle?.()
 report()
 

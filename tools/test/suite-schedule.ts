@@ -4,7 +4,7 @@ import type { Suite } from "./suites.ts"
  * Starts suites in the order of the list, at most `atOnceMax` at a time, and returns their results in that order. A suite waits for the suites that its `after`
  * names, and for a running suite of its own `lane`. The suites that run alone come last, one at a time.
  */
-export async function runSideBySide<S extends Suite, R>(suites: readonly S[], atOnceMax: number, run: (suite: S) => Promise<R>): Promise<readonly R[]> {
+export async function runOnSchedule<S extends Suite, R>(suites: readonly S[], atOnceMax: number, run: (suite: S) => Promise<R>): Promise<readonly R[]> {
   const results = new Map<S, R>()
   const waiting = suites.filter((suite) => !suite.alone)
   const running = new Map<S, Promise<void>>()

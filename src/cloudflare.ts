@@ -5,12 +5,12 @@ import { workflowClient } from "./cloudflare/client/workflow-client.ts"
 import type { Client } from "./client-api/client-api.ts"
 import { workerApp, type WorkerApp, type WorkerAppOptions } from "./http/worker-app.ts"
 
-/** The HTTP API of the instances behind the binding, as the default export of a Worker. */
+/** Creates the HTTP API of the instances behind the binding, for the default export of a Worker. */
 export function createWorkerApp({ binding = "WORKFLOW_RUNNER", ...options }: WorkerAppOptions = {}): WorkerApp {
   return workerApp(options, (env) => workflowClient(namespaceOf(env, binding)))
 }
 
-/** As in `perdure`; its helpers take the Worker's `env`, with a binding `WORKFLOW_RUNNER`, or the binding itself, or any client. */
+/** The class `BaseWorkflow` of `perdure`, whose helpers also take the Worker's `env` with a binding `WORKFLOW_RUNNER`, or the binding itself. */
 export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = EventMap> extends ClientWorkflow<Payload, Result, Events> {
   static override clientOf(target: object): Client {
     if (isNamespace(target)) return workflowClient(target)

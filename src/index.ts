@@ -7,21 +7,21 @@ import type { StoreProvider } from "./ports/store.ts"
 
 /** Options of `Perdure.open`; everything has a default. */
 export interface PerdureOptions extends EngineOptions {
-  /** Where instances live: what `sqlite`, `postgres` or `memory` gives. Default: SQLite in `./perdure.db`. */
+  /** The store, as `sqlite`, `postgres` or `memory` returns it. Default: SQLite in `./perdure.db`. */
   readonly store?: StoreProvider
-  /** What this engine can execute: definitions of `workflow`, or classes. Default: none, which is enough for a client. */
+  /** The workflows that this engine can execute, as definitions or classes. Default: none, which is enough for a client. */
   readonly workflows?: readonly WorkflowSource[]
-  /** Where the engine writes to. Default: warnings and errors to the console. */
+  /** The logger of the engine. Default: warnings and errors go to the console. */
   readonly log?: Logger
-  /** `"client"`: never execute, only ask. Default `"worker"`: execute where the store lets it; on SQLite one process at a time does, and others stand by. */
+  /** `"client"`: the engine never executes workflows. Default `"worker"`: it does; on SQLite one process at a time does, and the others stand by. */
   readonly role?: "worker" | "client"
 }
 
 /** Opens engines. */
 export const Perdure = {
   /**
-   * Opens an engine: it goes on with whatever is unfinished in the store, and starts what you ask for. Throws `BAD_OPTION`, `BAD_NAME`, or what the store
-   * throws where it cannot be opened, such as `DATABASE_UNREADABLE`, `DATABASE_TOO_NEW` or `STORE_UNREACHABLE`.
+   * Opens an engine, which continues the unfinished instances in the store. Throws `BAD_OPTION` or `BAD_NAME` for wrong options, and an error such as
+   * `DATABASE_UNREADABLE`, `DATABASE_TOO_NEW` or `STORE_UNREACHABLE` if the store cannot be opened.
    *
    * @example
    * const engine = await Perdure.open({ store: sqlite("app.db"), workflows: [order] })
@@ -31,7 +31,7 @@ export const Perdure = {
    */
   async open(options: PerdureOptions = {}): Promise<PublicEngine> {
     const { store, workflows = [], log, role, ...rest } = options
-    // Loaded here, so that importing the package asks nothing of the platform.
+    // Loaded here, so that importing the package needs nothing of the platform.
     const { NodeHost } = await import("./hosts/node/node-host.ts")
     const { consoleLogger } = await import("./hosts/node/console-logger.ts")
     const provider = store ?? (await import("./stores/sqlite/sqlite-provider.ts")).sqlite("perdure.db")

@@ -1,13 +1,13 @@
 /**
- * Every error that Perdure throws. One base class with a string `code`, data fields, and a message that says what to do
- * next. They are recognised by brand (`PerdureError.is`), not by `instanceof`: two copies of the package may be loaded.
+ * The errors that Perdure throws. All have one base class with a string `code`, data fields, and a message that says what to do next.
+ * `PerdureError.is` recognises them by a brand and not by `instanceof`, because two copies of the package may be loaded.
  */
 
 import { messageOf } from "./values/error-text.ts"
 
 const brand = Symbol.for("perdure.error")
 
-/** What kind of error it is. The guide "Errors" says of each code when it is thrown, and what to do. */
+/** The kinds of errors. The guide "Errors" says when each code is thrown, and what to do about it. */
 export type ErrorCode =
   | "ADDRESS_IN_USE"
   | "ASYNC_TRANSACTION"
@@ -95,8 +95,8 @@ export type ErrorCode =
   | "UNSERIALIZABLE"
 
 /**
- * Every error that Perdure throws: a `code`, `details` as data, and a message that says what to do next. Errors that your own code throws stay what
- * they are.
+ * The base class of all errors that Perdure throws: a `code`, `details` as data, and a message that says what to do next. Perdure does not wrap errors
+ * of your own code in this class, except as the `cause` of a failed step or child.
  *
  * @example
  * try {
@@ -106,11 +106,11 @@ export type ErrorCode =
  * }
  */
 export class PerdureError extends Error {
-  /** The name of the class. It is kept where the error is stored and comes back in another process. */
+  /** The name of the class. It is stored with the error, so another process gets it back. */
   override readonly name: string = "PerdureError"
-  /** What kind of error it is, for programs: the message may change, the code does not. */
+  /** The kind of error, for programs. A message may change between versions; a code does not. */
   readonly code: ErrorCode
-  /** What the message speaks of, as data: ids, names, numbers. Empty where there is nothing to add. */
+  /** The ids, names and numbers of the message, as data. Empty if there are none. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
@@ -119,26 +119,26 @@ export class PerdureError extends Error {
     this.details = options.details ?? {}
   }
 
-  /** By it `PerdureError.is` knows an error of another copy of the package. */
+  /** The brand by which `PerdureError.is` recognises an error of another copy of the package. */
   get [brand](): true {
     return true
   }
 
-  /** True for any Perdure error, also one from another copy of the package; with a code, for that kind only. */
+  /** Whether the value is a Perdure error, also one of another copy of the package. With a code: whether it has this code. */
   static is(value: unknown, code?: ErrorCode): value is PerdureError {
     if (typeof value !== "object" || value === null || !(brand in value)) return false
     return code === undefined || (value as PerdureError).code === code
   }
 }
 
-/** A run that asks for more steps than the engine allows. */
+/** The error of a run that asks for more steps than the engine allows. */
 export function tooManySteps(stepsMax: number): PerdureError {
   return new PerdureError("LIMIT_EXCEEDED", `the run asked for more than ${stepsMax} steps; raise limits.stepsMax or split the work over several instances`, {
     details: { limit: "stepsMax", max: stepsMax },
   })
 }
 
-/** A step that used up its attempts, or threw a `NonRetryableError`. `cause` is the last attempt's error; `details` has `step` and `attempts`. */
+/** A step has used up its attempts, or has thrown a `NonRetryableError`. `cause` is the error of the last attempt; `details` has `step` and `attempts`. */
 export class StepFailedError extends PerdureError {
   override readonly name = "StepFailedError"
   constructor(step: string, attempts: number, cause: unknown) {
@@ -149,7 +149,7 @@ export class StepFailedError extends PerdureError {
   }
 }
 
-/** A child that did not complete, where its parent awaits its result. `cause` is the child's own error, a CancelledError or a TerminatedError. */
+/** A child did not complete, and its parent awaits its result. `cause` is the child's own error, a `CancelledError` or a `TerminatedError`. */
 export class ChildFailedError extends PerdureError {
   override readonly name = "ChildFailedError"
   constructor(child: string, { workflow, status, reason, cause }: ChildFailure) {
@@ -168,13 +168,13 @@ export class ChildFailedError extends PerdureError {
 interface ChildFailure {
   readonly workflow: string
   readonly status: "failed" | "cancelled" | "terminated"
-  /** Of a cancel or a terminate. */
+  /** The reason of the cancel or terminate. */
   readonly reason: string | undefined
   readonly cause: unknown
 }
 
 /**
- * Thrown by a step's function to say that trying again is pointless. The step fails at once, with this error as the `cause` of its `StepFailedError`.
+ * A step's function throws this error if a retry is pointless. The step fails at once, with this error as the `cause` of its `StepFailedError`.
  *
  * @example
  * await ctx.do("charge", async () => {
@@ -189,7 +189,7 @@ export class NonRetryableError extends PerdureError {
   }
 }
 
-/** A wait whose time was up and that had no default. `details` has `step` and `event`. */
+/** A wait without a default has timed out. `details` has `step` and `event`. */
 export class EventTimeoutError extends PerdureError {
   override readonly name = "EventTimeoutError"
   constructor(step: string, event: string) {
@@ -215,7 +215,7 @@ export class TerminatedError extends PerdureError {
   }
 }
 
-/** `result({ timeout })` that had no answer in time; it changes nothing about the instance, and you may ask again. */
+/** `result({ timeout })` has timed out. The instance goes on, and you may call `result` again. */
 export class ResultTimeoutError extends PerdureError {
   override readonly name = "ResultTimeoutError"
   constructor(instance: string, timeoutMs: number) {

@@ -1,6 +1,6 @@
 /**
- * The few globals that core may know beside the language: every host has them (Node, workerd, browsers). Only core's own
- * tsconfig reads this file; everywhere else the platform's own declarations count.
+ * The globals that core may use beside those of the language. Every host has them: Node, workerd, browsers. Only core's own tsconfig reads this file;
+ * other folders use the declarations of their platform.
  */
 
 interface AbortSignal {
@@ -35,6 +35,6 @@ declare class TextDecoder {
   decode(bytes: Uint8Array): string
 }
 
-/** Bytes, as characters up to U+00FF, to base64, and back. */
+/** Encodes bytes, given as characters up to U+00FF, as base64; `atob` decodes them. */
 declare function btoa(binary: string): string
 declare function atob(base64: string): string

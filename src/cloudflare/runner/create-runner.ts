@@ -1,5 +1,4 @@
-import { checkFlowOptions } from "../../core/workflow/flow-options.ts"
-import { definitionOf, type WorkflowSource } from "../../core/workflow/workflow-source.ts"
+import type { WorkflowSource } from "../../core/workflow/workflow-source.ts"
 import { payloadCodecs } from "../../engine/payload-codec-store.ts"
 import { type EngineOptions, engineSettings } from "../../engine/settings.ts"
 import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
@@ -40,7 +39,6 @@ export function createWorkflowRunner({
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
   // A wrong option throws here, when the Worker is loaded, and not later in each object.
   const registry = new WorkflowRegistry(workflows, engineSettings(options, { codecs: payloadCodecs(options) }).limits)
-  for (const workflow of workflows.map(definitionOf)) checkFlowOptions(workflow.name, workflow.options)
   const config: RunnerConfig = { workflows, registry, options, shards, layout: new ShardLayout(shards), log }
   return workflowRunnerClass((state, env) => {
     const network = new StubNetwork(() => namespaceOf(env, binding))

@@ -6,38 +6,39 @@ import type { QueryHandlerOf, QueryName, StepName, UpdateArguments, UpdateHandle
 import type { AnyWorkflow, EventMap, InputOf, ResultOf, SentOf } from "./workflow.ts"
 
 /**
- * What workflow code is given: everything it may ask for.
+ * The `ctx` of workflow code: everything that the code may ask for.
  *
- * `Events`: the types of events that it takes, and what each carries. `Input`: what `continueAsNew` takes; of a function whose `ctx` has no type
- * of its own, that is the type of its input. `Handlers`: its queries and updates, `{ queries: { name(…): … }; updates: { name(…): … } }`, and
- * the names of its steps, `{ steps: "reserve" | "ship" }`; whatever is left out may have any name.
+ * `Events` has the types of events that the workflow receives, and the payload of each. `Input` is the argument of `continueAsNew`; it defaults to the
+ * type of the workflow's input if `ctx` has no type annotation. `Handlers` declares queries and updates,
+ * `{ queries: { name(…): … }; updates: { name(…): … } }`, and the names of steps, `{ steps: "reserve" | "ship" }`. A kind that it leaves out may have any name.
  */
 export interface Context<Events = EventMap, Input = unknown, Handlers = unknown> extends Asks<Events, StepName<Handlers>> {
-  /** Aborted when the instance is cancelled. Look at it where the code has to know; sleeps and waits reject by themselves. */
+  /** Aborts when the instance is cancelled. Sleeps and waits reject without it; use it to notice a cancel elsewhere. */
   readonly signal: AbortSignal
-  /** Who the instance is: its id, workflow, version and run. */
+  /** The instance: its id, workflow, version and run. */
   readonly instance: InstanceInfo
-  /** The id of the step asked for last, for queries and logs. */
+  /** The id of the step that the code asked for last, for queries and logs. */
   readonly currentStep: string | undefined
-  /** When this run began: the same on replay. */
+  /** When this run started. Replay gives the same time. */
   readonly startTime: Date
-  /** The time of the last entry seen, in milliseconds since 1970: the same on replay. Use it in place of `Date.now()`. */
+  /** The time of the last journal entry that the code has seen, in milliseconds since 1970. Replay gives the same time. Use it instead of `Date.now()`. */
   now(): number
-  /** A number from 0 up to 1, from a generator seeded by instance and run: the same on replay. Use it in place of `Math.random()`. */
+  /** A random number from 0 up to 1, seeded by instance and run. Replay gives the same numbers. Use it instead of `Math.random()`. */
   random(): number
-  /** A UUID of version 4 from the same generator as `random`: the same on replay. */
+  /** A UUID of version 4 from the same generator as `random`. Replay gives the same UUIDs. */
   uuid(): string
-  /** Writes to the log of the engine, with the id of the instance. Silent during replay. */
+  /** Writes to the log of the engine, with the id of the instance. During replay it writes nothing. */
   readonly log: WorkflowLog
-  /** What the instance is found by: those that it was started with, and those that its code adds or takes away. */
+  /** The tags by which the instance is found. The code may add and remove tags. */
   readonly tags: InstanceTags
-  /** Notes something about the instance for those who look at it: `describe` and `list` show it as `memo`. Undefined takes a key away. */
+  /** Sets a key of the instance's memo, which `describe` and `list` show. The value undefined removes the key. */
   setMemo(key: string, value: unknown): void
   setMemo(values: Readonly<Record<string, unknown>>): void
   /** Another name for `waitForEvent`. */
   waitForSignal: Asks<Events>["waitForEvent"]
   /**
-   * From now on events of that type that nobody waits for go to the handler, those buffered first. It may use `ctx`; what it throws fails the run.
+   * From now on the handler receives events of this type that no wait takes, buffered events first. The handler may use `ctx`. An error that it throws
+   * fails the run.
    *
    * @example
    * const votes: string[] = []
@@ -46,8 +47,8 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
    */
   onEvent<K extends keyof Events & string>(type: K, handler: EventHandler<Events[K]>): void
   /**
-   * Answers `handle.query(name, …)` from what the code knows; at once, and without asking for anything. A handler that asks `ctx` for something is refused
-   * with `READ_ONLY_HANDLER`, one that returns a promise with `BAD_QUERY`.
+   * Answers `handle.query(name, …)` from the present state of the code. The handler must answer at once and may only read: a use of `ctx` that asks for
+   * something throws `READ_ONLY_HANDLER`, and a promise as the answer throws `BAD_QUERY`.
    *
    * @example
    * let progress = 0
@@ -55,8 +56,8 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
    */
   setQueryHandler<Name extends QueryName<Handlers>, Args extends readonly unknown[]>(name: Name, handler: QueryHandlerOf<Handlers, Name, Args>): void
   /**
-   * Does what `handle.update(name, …)` asks for, and answers it, once, also across crashes. It may use `ctx`. `validate` throws to refuse a request. What the
-   * handler throws is the answer of the caller, and does not fail the run.
+   * Handles `handle.update(name, …)`, once for each update, also across crashes. The handler may use `ctx`. `validate` throws to refuse a request. The
+   * caller gets the result or the error of the handler; an error does not fail the run.
    *
    * @example
    * ctx.setUpdateHandler("add", async (item: string) => {
@@ -71,14 +72,14 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
     handler: UpdateHandlerOf<Handlers, Name, Args>,
   ): void
   /**
-   * Waits until the predicate says yes, which is asked at once, and again whenever something has happened to the workflow: a handler ran, a step is done.
-   * It only reads what the code knows; what it throws rejects the condition. With a timeout: whether it came to that. Rejects with a `CancelledError`
-   * if the instance is cancelled.
+   * Waits until the predicate returns true. The predicate is called at once, and again each time that something has happened to the workflow, such as a
+   * handler or the end of a step. It may only read; an error that it throws rejects the condition. With a timeout, the result tells whether the predicate
+   * held in time. Rejects with a `CancelledError` if the instance is cancelled.
    */
   condition(predicate: () => boolean, options?: ConditionOptions & { readonly timeout?: never }): Promise<void>
   condition(predicate: () => boolean, options: ConditionOptions): Promise<boolean>
   /**
-   * Starts another instance, once, also across crashes. Throws where it cannot be started, such as `ID_EXISTS` or `INVALID_INPUT`.
+   * Starts a child instance, once, also across crashes. Throws if it cannot be started, with codes such as `ID_EXISTS` or `INVALID_INPUT`.
    *
    * @example
    * const child = await ctx.startChild(parcel, { id: `${ctx.instance.id}-lamp`, input: "lamp" })
@@ -87,15 +88,15 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
    */
   startChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ChildOf<W>>
   /**
-   * Starts another instance, once, and waits for its result. Throws what `startChild` throws, and a `ChildFailedError` if the child does not complete.
+   * Starts a child instance, once, and waits for its result. Throws the errors of `startChild`, and a `ChildFailedError` if the child does not complete.
    *
    * @example
    * const receipt = await ctx.runChild(parcel, { input: "lamp" })
    */
   runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
   /**
-   * Ends this run and begins the next with this input and an empty journal, under the same id. Events that nobody took go along. It never returns; throws
-   * `INVALID_INPUT` if the schema of the workflow refuses the input.
+   * Ends this run and starts the next one under the same id, with this input and an empty journal. Buffered events move to the next run. The call never
+   * returns. Throws `INVALID_INPUT` if the schema of the workflow refuses the input.
    *
    * @example
    * const counter = workflow("counter", async (ctx: Context<{ add: number }, number>, total: number): Promise<number> => {
@@ -105,17 +106,17 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
    */
   continueAsNew(...input: ContinueArguments<Input>): Promise<never>
   /**
-   * Whether the instance may take the changed path: false while it follows what older code recorded, then true and recorded. The same id gives the same answer
-   * throughout a run.
+   * Whether the instance may take a changed path of the code: false while it replays asks that older code recorded, then true, which is recorded. One id
+   * gives one answer throughout a run.
    */
   patched(id: string): boolean
 }
 
-/** The input may be left out where the workflow takes none. */
+/** The arguments of `continueAsNew`: the input may be left out if the workflow takes none. */
 export type ContinueArguments<In> = undefined extends In ? [input?: In] : [In] extends [void] ? [input?: In] : [input: In]
 
 export type EventHandler<P> = (payload: P) => unknown
-/** Any of them, whatever it takes. */
+/** A query handler with any arguments. */
 export type QueryHandler = (...args: never[]) => unknown
 export type UpdateHandler = (...args: never[]) => unknown
 
@@ -133,47 +134,47 @@ export interface ChildOptions<In> {
   readonly input?: In
   /** What becomes of the child if it is not over when its parent is; default `"cancel"`. */
   readonly onParentEnd?: OnParentEnd
-  /** By name: which version; default: the last registered. */
+  /** The version, if the workflow is given by name. Default: the last registered version. */
   readonly version?: string
-  /** Of the whole child: it is cancelled then, and ends as failed. Default: what its workflow says, else none. */
+  /** The time for the whole child. Then it is cancelled and ends as failed. Default: the timeout of its workflow, else none. */
   readonly timeout?: Duration
-  /** What the child is found by. */
+  /** Tags by which the child is found. */
   readonly tags?: readonly string[]
-  /** Default: what the workflow says, else the queue of this instance. */
+  /** The task queue of the child. Default: the queue of its workflow, else the queue of this instance. */
   readonly taskQueue?: string
 }
 
-/** Input may be left out where the workflow takes none. */
+/** The options of a child: `input` may be left out if the workflow takes none. */
 export type ChildArguments<In> = undefined extends In
   ? [options?: ChildOptions<In>]
   : [In] extends [void]
     ? [options?: ChildOptions<In>]
     : [options: ChildOptions<In> & { readonly input: In }]
 
-/** The same, of a workflow or of one that is only named. */
+/** The options of a child that is given as a workflow or by name. */
 export type ChildArgumentsOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? ChildArguments<InputOf<W>> : [options?: ChildOptions<unknown>]
 export type ChildOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? Child<ResultOf<W>, SentOf<W>> : Child
 
-/** An instance that the workflow started. */
+/** The handle of a child instance. */
 export interface Child<Out = unknown, Sent = EventMap> {
   /** The id of the instance. */
   readonly id: string
-  /** Waits for the child's result. Rejects with a `ChildFailedError` whose `cause` is the child's own error, a `CancelledError` or a `TerminatedError`. */
+  /** Waits for the child's result. Rejects with a `ChildFailedError`; its `cause` is the child's own error, a `CancelledError` or a `TerminatedError`. */
   result(): Promise<Out>
-  /** Sends an event to the child: a step of the workflow, done once, also across crashes. Throws `INSTANCE_ENDED` if the child is over. */
+  /** Sends an event to the child, as a step of the workflow: once, also across crashes. Throws `INSTANCE_ENDED` if the child has ended. */
   sendEvent<K extends keyof Sent & string>(type: K, ...payload: ChildPayload<Sent[K]>): Promise<void>
-  /** Asks the child to end; it may clean up first. A step of the workflow, done once, also across crashes. */
+  /** Cancels the child, which may clean up first. The call is a step of the workflow, done once, also across crashes. */
   cancel(reason?: string): Promise<void>
 }
 
-/** A payload may be left out where the event has none. */
+/** The payload argument, which may be left out if the event has none. */
 export type ChildPayload<P> = undefined extends P ? [payload?: P] : [payload: P]
 
-/** What both workflow code and a step's function may ask for. */
+/** The asks that both workflow code and a step's function may make. */
 export interface Asks<Events = EventMap, Names extends string = string> {
   /**
-   * Runs `fn` and records its result; a recorded result is never computed again. A function that throws is tried again as `retry` says, by default up to three
-   * attempts. Then it throws a `StepFailedError`. Throws a `CancelledError` if the instance is cancelled meanwhile.
+   * Runs `fn` and records its result; a recorded result is never computed again. If `fn` throws, it is tried again as `retry` says, by default up to three
+   * attempts. Then the step throws a `StepFailedError`. Throws a `CancelledError` if the instance is cancelled meanwhile.
    *
    * @example
    * const invoice = await ctx.do("create invoice", async ({ idempotencyKey, signal }) => createInvoice(idempotencyKey, signal), {
@@ -183,9 +184,9 @@ export interface Asks<Events = EventMap, Names extends string = string> {
    */
   do<T>(name: Names, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
   /**
-   * A step whose function writes to tables of your own in the store's database: what it writes and the record that it is done are
-   * committed together, or neither is. What it throws rolls its writes back. On SQLite the function is synchronous; on PostgreSQL it is
-   * awaited, and says so by the type of its client: `async (client: PoolClient) => …`. Throws what `do` throws; a store without SQL: `NO_TRANSACTIONS`.
+   * A step whose function writes to your own tables in the store's database. Its writes and the record of its completion are committed together, or
+   * neither is. An error that it throws rolls its writes back. On SQLite the function is synchronous. On PostgreSQL it is async, and declares the type of
+   * its client: `async (client: PoolClient) => …`. Throws the errors of `do`, and `NO_TRANSACTIONS` on a store without SQL.
    *
    * @example
    * const sale = await ctx.transaction("sell", (sql) => {
@@ -200,18 +201,18 @@ export interface Asks<Events = EventMap, Names extends string = string> {
     options?: StepOptions<NoInfer<T>>,
   ): Promise<T>
   /**
-   * Sleeps for this long, also across crashes and deploys: the end is fixed when the sleep begins. Rejects with a `CancelledError` if the instance is
-   * cancelled; throws `BAD_DURATION` for what is no duration.
+   * Sleeps for this long, also across crashes and deploys: the end is fixed when the sleep starts. Rejects with a `CancelledError` if the instance is
+   * cancelled, and with `BAD_DURATION` for a wrong duration.
    *
    * @example
    * await ctx.sleep("cool-off", "7d")
    */
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
-  /** Sleeps until this time: a Date, milliseconds since 1970 or ISO 8601 text. A time in the past returns at once. Rejects with a `CancelledError`. */
+  /** Sleeps until this time: a Date, milliseconds since 1970, or ISO 8601 text. A time in the past returns at once. Rejects with a `CancelledError`. */
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
   /**
-   * Waits for an event of that type, first in first out; one that came before is taken at once. It waits for ever by default. A timeout gives `default`, or
-   * throws an `EventTimeoutError`. Rejects with a `CancelledError` if the instance is cancelled.
+   * Waits for an event of this type, first in, first out; a buffered event is taken at once. By default the wait has no timeout. A timeout returns
+   * `default`, or throws an `EventTimeoutError`. Rejects with a `CancelledError` if the instance is cancelled.
    *
    * @example
    * const { by } = await ctx.waitForEvent("approval", { timeout: "2d", default: { by: "nobody" } })
@@ -243,36 +244,36 @@ export interface ReceivedEvent<P = unknown> {
   readonly eventId?: string
 }
 
-/** What a step's function is given. */
+/** The context of a step's function. */
 export interface StepContext<Events = EventMap> {
-  /** Counts from 1, also across crashes. */
+  /** The number of the attempt, from 1 on; crashes do not reset it. */
   readonly attempt: number
-  /** The same for every attempt of this step, new after a restart: give it to whatever must not happen twice. */
+  /** A key that is the same for every attempt of this step, and new after a restart. Give it to services that must not act twice. */
   readonly idempotencyKey: string
-  /** Aborted on timeout, cancel, terminate and a lost lease. */
+  /** Aborts on a timeout, a cancel, a terminate and a lost lease. */
   readonly signal: AbortSignal
-  /** Nested steps, recorded under this one. */
+  /** Asks for steps inside this step. */
   readonly step: Asks<Events>
 }
 
-/** What the function of a transaction is given beside the SQL. */
+/** The context of a transaction's function. */
 export type TransactionContext = Pick<StepContext, "attempt" | "idempotencyKey" | "signal">
 
 /** Options of a step. */
 export interface StepOptions<T = unknown> {
-  /** When a failed attempt is followed by another. Default: what the workflow says, else that of the engine. */
+  /** How failed attempts are retried. Default: as the workflow says, else as the engine says. */
   readonly retry?: RetryOptions
-  /** Of one attempt, which then fails with `STEP_TIMEOUT`; a result that comes later is dropped. Default: none. */
+  /** The time for one attempt. Then the attempt fails with `STEP_TIMEOUT`, and its later result is dropped. Default: none. */
   readonly timeout?: Duration
-  /** Over all attempts, from the first one's start: then the step fails with `DEADLINE_EXCEEDED`. Default: none. */
+  /** The time for all attempts, from the start of the first one. Then the step fails with `DEADLINE_EXCEEDED`. Default: none. */
   readonly deadline?: Duration
-  /** What it gives and what it fails with is for the code alone: redacted wherever else it would be shown. Default false. */
+  /** Only the code gets the step's result and error; they are redacted wherever else they would be shown. Default false. */
   readonly sensitive?: boolean
-  /** Undoes the completed step if the run fails or is cancelled: newest first, as a durable step of its own. */
+  /** Undoes the completed step if the run fails or is cancelled. Rollbacks run newest first, each as a durable step of its own. */
   readonly rollback?: Rollback<T>
 }
 
-/** What undoes a step: a function, or a function with the options of the step that it becomes. */
+/** The rollback of a step: a function, or a function with options for the step that runs it. */
 export type Rollback<T> =
   | RollbackFunction<T>
   | (Omit<StepOptions, "rollback"> & {
@@ -285,17 +286,17 @@ export type Rollback<T> =
  */
 export type RollbackFunction<T> = (result: T, step: RollbackContext) => unknown
 
-/** The context of the step that a rollback is. */
+/** The context of a rollback, which is a step of its own. */
 export interface RollbackContext extends StepContext {
-  /** What the run failed with, or a `CancelledError` or `TerminatedError`. */
+  /** The error of the failed run, or a `CancelledError` or `TerminatedError`. */
   readonly error: unknown
-  /** How many attempts the step had that is undone. */
+  /** How many attempts the step had that this rollback undoes. */
   readonly attempts: number
 }
 
 /** Options of `sleep` and `sleepUntil`. */
 export interface SleepOptions {
-  /** Ends the sleep: it rejects with the reason of the signal. */
+  /** Ends the sleep, which rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
@@ -305,9 +306,9 @@ export interface WaitOptions {
   readonly type?: string
   /** How long to wait; default: for ever. */
   readonly timeout?: Duration
-  /** What a timeout gives. Default: a timeout throws an `EventTimeoutError`. */
+  /** The result of a timeout. Default: a timeout throws an `EventTimeoutError`. */
   readonly default?: unknown
-  /** Ends the wait: it rejects with the reason of the signal, and takes no event. */
+  /** Ends the wait, which rejects with the signal's reason and takes no event. */
   readonly signal?: AbortSignal
 }
 
@@ -316,56 +317,56 @@ export type ReceiveOptions = Omit<WaitOptions, "default">
 
 /** Options of `condition`. */
 export interface ConditionOptions {
-  /** Default: `"condition"`. */
+  /** The name of the condition. Default: `"condition"`. */
   readonly name?: string
   /** How long to wait; default: for ever. */
   readonly timeout?: Duration
-  /** Ends the wait: it rejects with the reason of the signal. */
+  /** Ends the wait, which rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
 /** The tags of an instance, as its code sees and changes them. */
 export interface InstanceTags extends Iterable<string> {
-  /** How many there are. */
+  /** The number of tags. */
   readonly size: number
   /** Whether the instance has the tag. */
   has(tag: string): boolean
-  /** Adds tags; those that are there stay. At most 32 of at most 128 characters each, else `BAD_OPTION` or `BAD_NAME`. */
+  /** Adds tags. An instance has at most 32 tags of at most 128 characters each, else `BAD_OPTION` or `BAD_NAME` is thrown. */
   add(...tags: readonly string[]): void
-  /** Takes tags away; those that are not there are passed over. */
+  /** Removes tags. Tags that the instance does not have are ignored. */
   delete(...tags: readonly string[]): void
 }
 
-/** Who an instance is. */
+/** Facts about an instance. */
 export interface InstanceInfo {
-  /** Unique in the engine. */
+  /** The id, unique in the store. */
   readonly id: string
-  /** The name of its workflow. */
+  /** The name of the instance's workflow. */
   readonly workflow: string
-  /** The version of the workflow that it was started with, and keeps. */
+  /** The version of the workflow that the instance was started with, and keeps. */
   readonly version: string
-  /** 1, and one more at each restart and each `continueAsNew`. */
+  /** The number of the run: 1, and one more after each restart and each `continueAsNew`. */
   readonly run: number
-  /** When this run began, in milliseconds since 1970. */
+  /** When this run started, in milliseconds since 1970. */
   readonly startedAt: number
-  /** Random text that tells the instance from a later one with the same id. */
+  /** A random token that tells the instance from a later one with the same id. */
   readonly incarnation: string
-  /** 1, and one more for each crash of the worker that ran it, as far as the code has come: at any place in the code the same on replay. */
+  /** 1, and one more for each crash of a worker that ran the instance up to this point of the code. Replay gives the same number at the same point. */
   readonly attempt: number
-  /** The instance that started it. */
+  /** The id of the parent instance. */
   readonly parentId?: string
-  /** Where a schedule started it: which one, and for which of its times. */
+  /** The schedule that started the instance, and the time that it fired for. */
   readonly schedule?: { readonly id: string; readonly scheduledAt: number }
 }
 
 /** Writes to the log of the engine, with the id of the instance. During replay nothing is written. */
 export interface WorkflowLog {
-  /** Details, for whoever looks for a fault. */
+  /** Writes details that help to find a fault. */
   debug(message: string, data?: Record<string, unknown>): void
-  /** What happens in good order. */
+  /** Writes that something normal has happened. */
   info(message: string, data?: Record<string, unknown>): void
-  /** What may become a problem. */
+  /** Writes that something may become a problem. */
   warn(message: string, data?: Record<string, unknown>): void
-  /** What went wrong. */
+  /** Writes that something has gone wrong. */
   error(message: string, data?: Record<string, unknown>): void
 }

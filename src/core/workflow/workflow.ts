@@ -10,55 +10,55 @@ import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schem
 export type EventMap = Record<string, unknown>
 
 /**
- * A definition: a name, a version, the code. `In` is what `start` takes, `Events` what the code sees, `Sent` what senders give, `Handlers` the
- * queries and updates that the code answers.
+ * A workflow definition: a name, a version, the code. `In` is the input of a start, `Events` are the payloads as the code sees them, `Sent` the payloads
+ * as senders give them, `Handlers` the queries and updates that the code answers.
  */
 export interface Workflow<in out In = unknown, out Out = unknown, Events = EventMap, Sent = Events, out Handlers = unknown> {
-  /** What it is started and found by. */
+  /** The name by which the workflow is started. */
   readonly name: string
   /** An instance keeps the version that it was started with. */
   readonly version: string
-  /** What was given to `workflow` beside the code. */
+  /** The options that were given to `workflow`. */
   readonly options: WorkflowSettings
   /** The code, without its types. */
   readonly run: WorkflowCode
-  /** Carries types only; never there at run time. */
+  /** Carries types only; the property does not exist at run time. */
   readonly types?: { readonly input: In; readonly result: Out; readonly events: Events; readonly sent: Sent; readonly handlers: Handlers }
 }
 
-/** Any workflow, where its types do not matter. `any`, as a definition is invariant in what it takes. */
+/** Any workflow, if its types do not matter. It is made of `any`, because a definition is invariant in its type parameters. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyWorkflow = Workflow<any, any, any, any, any>
 
 type TypesOf<W extends AnyWorkflow> = NonNullable<W["types"]>
-/** What a start of the workflow takes. */
+/** The input of a start. */
 export type InputOf<W extends AnyWorkflow> = TypesOf<W>["input"]
-/** What its instances give; of one that is only named, nobody knows. */
+/** The result of an instance; unknown if the workflow is given by name. */
 export type ResultOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? TypesOf<W>["result"] : unknown
-/** The events that its instances take, as senders give them. */
+/** The events of the workflow, with payloads as senders give them. */
 export type SentOf<W extends AnyWorkflow> = TypesOf<W>["sent"]
-/** The queries and updates that its instances answer. */
+/** The queries and updates that the workflow answers. */
 export type HandlersOf<W extends AnyWorkflow> = TypesOf<W>["handlers"]
 
 export type WorkflowCode = (ctx: Context, input: unknown) => unknown
 
 /** Options of a workflow. */
 export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
-  /** Default `"1"`. An instance keeps the version that it was started with. */
+  /** The version. Default `"1"`. An instance keeps the version that it was started with. */
   readonly version?: string
-  /** Checks and converts the input of each start; what it refuses is `INVALID_INPUT`. Default: any input is taken. */
+  /** Checks and converts the input of each start, which throws `INVALID_INPUT` if the schema refuses it. Default: any input is accepted. */
   readonly input?: StandardSchemaV1
-  /** The events that the workflow takes, each with the schema of its payload. Others are refused: `UNKNOWN_EVENT`. Default: any event is taken. */
+  /** The events of the workflow, each with the schema of its payload. Other events are refused with `UNKNOWN_EVENT`. Default: any event is accepted. */
   readonly events?: Readonly<Record<string, StandardSchemaV1>>
-  /** Default for the steps of this workflow. */
+  /** The default retry options of this workflow's steps. */
   readonly retry?: RetryOptions
-  /** For each instance: cancels it and ends it as failed. */
+  /** The time for one run. Then the instance is cancelled and ends as failed. */
   readonly timeout?: Duration
-  /** Only workers that serve this queue execute it; default: that of the instance that starts it as a child, else `"default"`. */
+  /** Only workers that serve this task queue execute the workflow. Default: the queue of the parent for a child, else `"default"`. */
   readonly taskQueue?: string
-  /** What is for the code alone, and for whoever waits for the result: redacted wherever else it would be shown. */
+  /** The data that only the code and callers of `result()` get. It is redacted wherever else it would be shown. */
   readonly sensitive?: SensitiveData
-  /** `"error"` forbids the same step name twice; default: the second is `name#2`. */
+  /** `"error"` forbids a second step with the same name. Default: the second step gets the id `name#2`. */
   readonly duplicateSteps?: "number" | "error"
   /** Which steps are undone when a run fails or is cancelled, and what a failed rollback means. Keep it for as long as instances of this version run. */
   readonly rollbackPolicy?: RollbackPolicy
@@ -75,50 +75,50 @@ export interface RollbackPolicy {
   readonly onFailure?: "continue" | "stop"
 }
 
-/** What of a workflow is redacted wherever it would be shown. Default: nothing. */
+/** The data of a workflow that is redacted. Default: none. */
 export interface SensitiveData {
   /** The input of an instance. */
   readonly input?: boolean
-  /** The result, and what the workflow fails with. */
+  /** The result of an instance, and the error of a failed one. */
   readonly result?: boolean
-  /** Types of events whose payloads are. */
+  /** Types of events whose payloads are redacted. */
   readonly events?: readonly string[]
-  /** Names of updates whose arguments and answers are. */
+  /** Names of updates whose arguments and answers are redacted. */
   readonly updates?: readonly string[]
 }
 
-/** Called at least once after the instance got that status, again after a crash or an error. */
+/** Hooks for the end of an instance. Each is called at least once after the status is durable, and again after a crash or an error. */
 export interface Hooks {
   /** The code returned. */
   readonly onCompleted?: Hook
-  /** The code threw, or its time was over. */
+  /** The code threw, or the instance timed out. */
   readonly onFailed?: Hook
-  /** It was cancelled. */
+  /** The instance was cancelled. */
   readonly onCancelled?: Hook
-  /** Its code and its journal disagree, or it kills its worker again and again. */
+  /** The code and the journal disagree, or the instance has crashed its workers too often. */
   readonly onStalled?: Hook
 }
 
 export const hookNames = ["onCompleted", "onFailed", "onCancelled", "onStalled"] as const satisfies readonly (keyof Hooks)[]
 
-/** A function that is called when an instance has ended or stalled. What it throws is logged, and it is called again later. */
+/** A function that is called when an instance has ended or stalled. If it throws, the error is logged, and the function is called again later. */
 export type Hook = (ended: HookEvent) => unknown
 
-/** What a hook is told. */
+/** The argument of a hook. */
 export interface HookEvent {
-  /** Of the instance. */
+  /** The id of the instance. */
   readonly id: string
-  /** The name of its workflow. */
+  /** The name of the instance's workflow. */
   readonly workflow: string
-  /** The version that it was started with. */
+  /** The version that the instance was started with. */
   readonly version: string
-  /** Which run of the instance it was, from 1 on. */
+  /** The number of the run, from 1 on. */
   readonly run: number
-  /** What it has come to. */
+  /** The status of the instance. */
   readonly status: "completed" | "failed" | "cancelled" | "stalled"
-  /** What the code returned, if it completed. */
+  /** The result, if the instance completed. */
   readonly result?: unknown
-  /** What the code threw, or why it stalled. */
+  /** The error of a failure, or the reason of a stall. */
   readonly error?: unknown
 }
 
@@ -127,13 +127,13 @@ type SchemaInputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferIn
 type NoSchemas = { readonly input?: never; readonly events?: never }
 
 type Options<In> = Omit<WorkflowSettings<In>, "input" | "events">
-/** `Again`: what `continueAsNew` takes, which is what a start takes. */
+/** The function of a workflow. `Again` is the input of `continueAsNew`: the input of a start, before a schema converts it. */
 type Code<Events, Input, Out, Handlers, Again = Input> = (ctx: Context<Events, NoInfer<Again>, Handlers>, input: Input) => Promise<Out>
 
 /**
- * Defines a workflow: a name, and the function that is its code. Input, events and result are typed by the function; with schemas in the options, by these.
- * The function may depend on nothing but its input and what `ctx` gives: it runs again whenever an instance is replayed. Throws `BAD_NAME` for the
- * name, and `BAD_OPTION` or `BAD_DURATION` for an option that is wrong.
+ * Defines a workflow: a name, and the function that is its code. The function gives the types of input, events and result; schemas in the options take
+ * precedence. The function must depend only on its input and on `ctx`, because it runs again each time an instance is replayed. Throws `BAD_NAME` for a
+ * wrong name, and `BAD_OPTION` or `BAD_DURATION` for a wrong option.
  *
  * @example
  * const order = workflow("order", { timeout: "7d" }, async (ctx: Context<{ approval: { by: string } }>, input: { item: string }) => {
@@ -146,7 +146,7 @@ export function workflow<Input = void, Out = unknown, Events = EventMap, Handler
   name: string,
   run: Code<Events, Input, Out, Handlers>,
 ): Workflow<Input, Out, Events, Events, Handlers>
-/** Input and events typed by their schemas. */
+/** Defines a workflow whose schemas give the types of input and events. */
 export function workflow<I extends StandardSchemaV1, E extends Record<string, StandardSchemaV1>, Out, Handlers = unknown>(
   name: string,
   options: Options<InferOutput<I>> & { readonly input: I; readonly events: E },
@@ -168,19 +168,9 @@ export function workflow<Input = void, Out = unknown, Events = EventMap, Handler
   run: Code<Events, Input, Out, Handlers>,
 ): Workflow<Input, Out, Events, Events, Handlers>
 export function workflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
-  const definition = defineWorkflow(name, first, second)
-  checkFlowOptions(name, definition.options)
-  return definition
-}
-
-/** Of a workflow that names none. */
-export const defaultVersion = "1"
-
-/** The same, but for what it says about flow control: in a Worker that is looked at by the part that knows of it. */
-export function defineWorkflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
   const options = typeof first === "function" ? {} : first
   const run = typeof first === "function" ? first : second
-  // How long names may be is for the engine to say.
+  // The engine checks the length of names, because its limits can be set.
   checkWorkflowName(name, Infinity)
   if (typeof run !== "function")
     throw new PerdureError("BAD_OPTION", `workflow "${name}" has no function to run; write workflow("${name}", async (ctx, input) => …)`)
@@ -196,10 +186,14 @@ export function defineWorkflow(name: string, first: WorkflowSettings | WorkflowC
   if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
   if (options.sensitive !== undefined) checkSensitive(name, options.sensitive)
   if (options.rollbackPolicy !== undefined) checkRollbackPolicy(name, options.rollbackPolicy)
+  checkFlowOptions(name, options)
   return { name, version, options, run }
 }
 
-/** A misspelt name would show what is to be hidden. */
+/** The version of a workflow that names none. */
+export const defaultVersion = "1"
+
+/** Refuses unknown names: a misspelt one would leave sensitive data visible. */
 function checkSensitive(name: string, sensitive: SensitiveData): void {
   const isList = (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string")
   const checks: Record<string, (value: unknown) => boolean> = { input: isBoolean, result: isBoolean, events: isList, updates: isList }

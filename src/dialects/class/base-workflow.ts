@@ -8,8 +8,8 @@ import { type ClassOptions, defaultsOf, settingsOf } from "./class-options.ts"
 import { ContextStep, type Step } from "./step.ts"
 
 /**
- * A workflow as a class. `static type` is its name; `run` is its code, on an object of the class that is made anew whenever the code
- * begins or is replayed, so what it keeps in fields is as good as a local variable.
+ * A workflow as a class. `static type` is its name, and `run` is its code. Each start and each replay of the code has a new object of the class, so
+ * fields behave like local variables.
  *
  * @example
  * class Greeting extends BaseWorkflow<{ name: string }, string> {
@@ -25,20 +25,20 @@ import { ContextStep, type Step } from "./step.ts"
  * const handle = await Greeting.create(engine, { payload: { name: "Ada" } })
  */
 export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = EventMap> {
-  /** Carries types only; never there at run time. */
+  /** Carries types only; the property does not exist at run time. */
   declare readonly types?: { readonly payload: Payload; readonly result: Result; readonly events: Events }
   #context: Context<Events, Payload> | undefined
 
-  /** The code of the workflow. It may depend on nothing but its payload and what `step` and `this.ctx` give: it runs again whenever the instance is replayed. */
+  /** The code of the workflow. It must depend only on its payload, `step` and `this.ctx`, because it runs again each time the instance is replayed. */
   abstract run(step: Step<Events>, payload: Payload): Promise<Result>
 
-  /** All that workflow code may ask for, beyond what `step` has: `now`, `random`, `log`, children, queries, updates. */
+  /** The whole context of workflow code. Beyond `step` it has `now`, `random`, `log`, children, queries and updates. */
   protected get ctx(): Context<Events, Payload> {
     if (this.#context === undefined) throw new PerdureError("BAD_OPTION", "ctx exists only while run is executed; do not use it in the constructor")
     return this.#context
   }
 
-  /** The native definition that the class stands for; the same one each time. Throws `BAD_OPTION` if the class has no `static type`, or a wrong option. */
+  /** The definition of the class's workflow; every call returns the same one. Throws `BAD_OPTION` if the class has no `static type`, or a wrong option. */
   static definition<P, R, E, I = P>(this: WorkflowClass<P, R, E, I>): Workflow<I, R, E> {
     const known = definitions.get(this)
     if (known) return known as Workflow<I, R, E>
@@ -53,13 +53,13 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     return definition as Workflow<I, R, E>
   }
 
-  /** The client that the helpers of the class ask. Throws `BAD_OPTION` for what is none. */
+  /** The client that the static helpers of the class use. Throws `BAD_OPTION` if `target` is not a client. */
   static clientOf(target: object): Client {
     if (isClient(target)) return target
     throw new PerdureError("BAD_OPTION", "pass an engine or another client; in a Worker, take BaseWorkflow from perdure/cloudflare and pass env")
   }
 
-  /** Starts an instance of the class. `target` is a client; options are those of `start`, with `payload` in place of `input`. Throws what `start` throws. */
+  /** Starts an instance of the class. `target` is a client. The options are those of `start`, with `payload` instead of `input`. Throws the errors of `start`. */
   static create<P, R, E, I = P>(this: WorkflowClass<P, R, E, I>, target: object, ...options: CreateArguments<NoInfer<I>>): Promise<Handle<R, E>> {
     const [{ payload, ...rest } = {}] = options as [CreateOptions<unknown>?]
     const given = { ...rest, ...(payload === undefined ? undefined : { input: payload }) }
@@ -71,7 +71,7 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     return this.clientOf(target).get(this.definition(), id)
   }
 
-  /** Sends an event to the instance with this id. Throws what `sendEvent` of a handle throws. */
+  /** Sends an event to the instance with this id. Throws the errors of a handle's `sendEvent`. */
   static sendEvent<P, R, E, I, K extends keyof E & string>(
     this: WorkflowClass<P, R, E, I>,
     target: object,
@@ -82,46 +82,46 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     return this.get(target, id).sendEvent(type, ...payload)
   }
 
-  /** The status of the instance with this id. Throws `NOT_FOUND` where there is none. */
+  /** The status of the instance with this id. Throws `NOT_FOUND` if it does not exist. */
   static status<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string): Promise<Status> {
     return this.get(target, id).status()
   }
 
-  /** Lets running attempts finish, and starts nothing more of the instance until `resume`. */
+  /** Pauses the instance: running attempts finish, and nothing new starts until `resume`. */
   static pause<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string, reason?: string): Promise<ControlResult> {
     return this.get(target, id).pause(reason)
   }
 
-  /** Lets the instance go on if it is paused, or if it is stalled and its code was mended. */
+  /** Resumes an instance that is paused, or that is stalled and whose code was repaired. */
   static resume<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string): Promise<ControlResult> {
     return this.get(target, id).resume()
   }
 
-  /** Ends the instance at once, without asking its code. With `rollback: true` its completed steps are undone first. */
+  /** Ends the instance at once. None of its code runs any more, but with `rollback: true` its rollbacks run first. */
   static terminate<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string, options?: string | TerminateOptions): Promise<ControlResult> {
     return this.get(target, id).terminate(options)
   }
 }
 
-/** A class that says what it is called, and whose events are those that its code waits for. `Input` is what `create` takes. */
+/** The constructor of a workflow class: it has a `type`, and may have options as static fields. `Input` is the payload that `create` takes. */
 export interface WorkflowClass<Payload, Result, Events, Input = Payload>
   extends Pick<typeof BaseWorkflow, "definition" | "clientOf" | "get">, ClassOptions<Payload, Input> {
   new (): BaseWorkflow<Payload, Result, Events>
   /** The name of the class in the source, for messages. */
   readonly name: string
-  /** The name of the workflow: what instances are started and found by. Write it as `static readonly type = "order" as const`. */
+  /** The name of the workflow. Write it as `static readonly type = "order" as const`. */
   readonly type: string
-  /** The events that the workflow takes, each with the schema of its payload. Others are refused: `UNKNOWN_EVENT`. Default: any event is taken. */
+  /** The events of the workflow, each with the schema of its payload. Other events are refused with `UNKNOWN_EVENT`. Default: any event is accepted. */
   readonly events?: { readonly [K in keyof Events]: StandardSchemaV1<unknown, Events[K]> }
 }
 
-/** Options of `create`: those of `start`, with `payload` in place of `input`. The version is that of the class. */
+/** Options of `create`: those of `start`, with `payload` instead of `input`. The version is that of the class. */
 export interface CreateOptions<Payload> extends Omit<StartOptions<Payload>, "input" | "version"> {
-  /** What `run` is given. It is checked by `static input`, if the class has that. */
+  /** The payload that `run` gets. If the class has `static input`, this schema checks and converts it. */
   readonly payload?: Payload
 }
 
-/** The payload may be left out where the workflow takes none. */
+/** The arguments of `create`: the payload may be left out if the workflow takes none. */
 export type CreateArguments<Payload> = undefined extends Payload
   ? [options?: CreateOptions<Payload>]
   : [Payload] extends [void]

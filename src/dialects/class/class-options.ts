@@ -5,34 +5,34 @@ import { type Hooks, hookNames, type SensitiveData, type WorkflowSettings } from
 import { type StepDefaults, type StepRetries, toRetry } from "./step.ts"
 
 /**
- * What a class may say about its instances, in static fields. `Payload` is what `run` takes, `Input` what `create` takes; they differ where the
- * schema of the input changes the value. Without `as const` the compiler takes a duration for any text, so the types here accept any text; what is
- * no duration is refused when the class is first used.
+ * The options of a workflow class, in static fields. `Payload` is the payload of `run`, `Input` that of `create`; they differ if the schema converts
+ * the value. Without `as const` the compiler sees a duration as any string, so the types here accept any string. A wrong duration is refused when the
+ * class is first used.
  */
 export interface ClassOptions<Payload, Input = Payload> extends Hooks {
-  /** Default `"1"`. An instance keeps the version that it was started with. */
+  /** The version. Default `"1"`. An instance keeps the version that it was started with. */
   readonly version?: string
-  /** Checks the payload when an instance is created; `run` gets what the schema makes of it. */
+  /** Checks and converts the payload when an instance is created; `run` gets the converted value. */
   readonly input?: StandardSchemaV1<Input, Payload>
-  /** Retries and timeout for all steps; options of a step win. Default: three attempts, one and two seconds apart, without a timeout. */
+  /** Retries and timeout for all steps. Options of a step take precedence. Default: three attempts, one and two seconds apart, without a timeout. */
   readonly defaults?: WrittenDefaults
-  /** For each instance: cancels it and ends it as failed. The timeout of steps is in `defaults`. */
+  /** The time for one run. Then the instance is cancelled and ends as failed. The timeout of steps is in `defaults`. */
   readonly timeout?: WrittenDuration
-  /** Only workers that serve this queue execute the instances. */
+  /** Only workers that serve this task queue execute the instances. */
   readonly taskQueue?: string
-  /** `"error"` forbids the same step name twice; default `"number"`: the second is `name#2`. */
+  /** `"error"` forbids a second step with the same name. Default `"number"`: the second step gets the id `name#2`. */
   readonly duplicateSteps?: string
-  /** Values that are for the code alone: redacted wherever else they would be shown. Default: none. */
+  /** The data that only the code and callers of `result()` get. It is redacted wherever else it would be shown. Default: none. */
   readonly sensitive?: SensitiveData
-  /** So many instances at a time, of the workflow or of each key. Default: any number. */
+  /** How many instances may run at a time, of the workflow or of each key. Default: any number. */
   readonly concurrency?: number | ConcurrencyLimit<Payload> | readonly (number | ConcurrencyLimit<Payload>)[]
-  /** So many starts in a time, of the workflow or of each key. Default: any number. */
+  /** How many instances may start in a period, of the workflow or of each key. Default: any number. */
   readonly rateLimit?: Omit<RateLimit<Payload>, "per"> & { readonly per: WrittenDuration }
-  /** Higher first among instances that wait; default 0. */
+  /** The priority among waiting instances, higher first. Default 0. */
   readonly priority?: number | FlowFunction<Payload, number>
-  /** A start waits for quiet; another one before then replaces its payload. Default: a start begins at once. */
+  /** A start waits until no other start has come for a while; another start before then replaces its payload. Default: an instance starts at once. */
   readonly debounce?: Omit<Debounce<Payload>, "quiet" | "max"> & { readonly quiet: WrittenDuration; readonly max?: WrittenDuration }
-  /** At most one instance, or one of each key, that has not ended. Default: any number. */
+  /** Allows at most one instance that has not ended, of the workflow or of each key. Default: any number. */
   readonly singleton?: FlowOptions<Payload>["singleton"]
 }
 
@@ -49,7 +49,7 @@ const names = [
   ...(["concurrency", "rateLimit", "priority", "debounce", "singleton"] as const),
 ] satisfies readonly (keyof WorkflowSettings)[]
 
-/** The options of the native definition that a class stands for. A static method keeps its class as `this`. */
+/** The options of the class's workflow definition. A static method keeps its class as `this`. */
 export function settingsOf<P, I>(written: ClassOptions<P, I>): WorkflowSettings {
   const given = written as Readonly<Record<string, unknown>>
   const settings: Record<string, unknown> = { retry: toRetry(defaultsOf(written).retries ?? {}) }

@@ -4,42 +4,42 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Backoff, RetryFields } from "../../core/workflow/retry-policy.ts"
 import type { EventMap } from "../../core/workflow/workflow.ts"
 
-/** What the `run` of a class asks with. */
+/** The `step` argument of a class's `run`. */
 export interface Step<Events = EventMap> {
-  /** Runs `fn` and records its result; a recorded result is never computed again. When its attempts are used up, throws a `StepFailedError`. */
+  /** Runs `fn` and records its result; a recorded result is never computed again. Throws a `StepFailedError` when its attempts are used up. */
   do<T>(name: string, fn: StepFunction<T, Events>, options?: ClassStepOptions<NoInfer<T>>): Promise<T>
   do<T>(name: string, options: ClassStepOptions<NoInfer<T>>, fn: StepFunction<T, Events>): Promise<T>
   /** Sleeps for this long, also across crashes and deploys. Rejects with a `CancelledError` if the instance is cancelled. */
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
-  /** Sleeps until this time: a Date, milliseconds since 1970 or ISO 8601 text. A time in the past returns at once. */
+  /** Sleeps until this time: a Date, milliseconds since 1970, or ISO 8601 text. A time in the past returns at once. */
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
-  /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */
+  /** Waits for an event of this type, first in, first out. A timeout returns `default`, or throws an `EventTimeoutError`. */
   waitForEvent: Asks<Events>["waitForEvent"]
 }
 
-/** The function of a step. It may do anything; what it returns is stored. It runs again after a crash that cut it off. */
+/** The function of a step. It may have any side effects, and its result is stored. It runs again if a crash interrupted it. */
 export type StepFunction<T, Events = EventMap> = (step: StepContext<Events>) => T | Promise<T>
 
 /** Options of a step of a class. */
 export interface ClassStepOptions<T = unknown> extends Pick<StepOptions<T>, "timeout" | "deadline" | "sensitive" | "rollback"> {
-  /** When a failed attempt is followed by another. Default: what `static defaults` says, else the engine's `retry`: three attempts, one and two seconds apart. */
+  /** How failed attempts are retried. Default: as `static defaults` says, else the engine's `retry`: three attempts, one and two seconds apart. */
   readonly retries?: StepRetries
 }
 
-/** When the steps of a class are tried again. Delays are as they are written, without jitter. */
+/** How the steps of a class are retried. Delays have no jitter. */
 export interface StepRetries {
-  /** All attempts, the first one included. Default 3. */
+  /** The number of attempts, including the first one. Default 3. */
   readonly limit?: number
   /** The time before the second attempt. Default 1 second. */
   readonly delay?: Duration
-  /** How the delay grows after each failure: not at all (`"constant"`), by `delay` (`"linear"`), or to twice as much (`"exponential"`, the default). */
+  /** How the delay grows after each failure: not at all (`"constant"`), by `delay` (`"linear"`), or to its double (`"exponential"`, the default). */
   readonly backoff?: Backoff | "constant"
 }
 
-/** What `static defaults` says for the steps of a class. */
+/** The options of `static defaults` for the steps of a class. */
 export type StepDefaults = Pick<ClassStepOptions, "retries" | "timeout">
 
-/** A `Step` over the context of native workflow code. */
+/** A `Step` that uses the context of the workflow's code. */
 export class ContextStep<Events> implements Step<Events> {
   readonly #ctx: Context<Events>
   readonly #timeout: Duration | undefined
@@ -72,7 +72,7 @@ export class ContextStep<Events> implements Step<Events> {
 
 const fields: ReadonlySet<string> = new Set<keyof StepRetries>(["limit", "delay", "backoff"])
 
-/** Delays are as they are written: no jitter. */
+/** The retry options of the engine for those of a class. Delays have no jitter. */
 export function toRetry(retries: StepRetries): RetryFields {
   for (const field of Object.keys(retries))
     if (!fields.has(field)) throw new PerdureError("BAD_OPTION", `retries.${field} is not an option; the options are ${[...fields].join(", ")}`)

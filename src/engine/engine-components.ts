@@ -16,20 +16,19 @@ import type { EngineOptions, EngineSettings, WorkBudget } from "./settings.ts"
 import type { InstanceStarter } from "./instances/instance-starter.ts"
 import type { Worker } from "./worker/worker.ts"
 
-/** What an engine is opened with. */
 export interface EngineSpec {
   readonly host: Host
   readonly store: StoreProvider
-  /** A registry: what many engines have in common. */
+  /** A registry can be shared by many engines. */
   readonly workflows: readonly WorkflowSource[] | WorkflowRegistry
   readonly options: EngineOptions
-  /** `client`: never execute. */
+  /** `client`: the engine never executes. */
   readonly role?: StoreRole
-  /** Execute no more than this. */
+  /** The engine executes no more than this. */
   readonly budget?: WorkBudget
 }
 
-/** What the listeners of an engine are constructed from. */
+/** The components that exist before the listeners of an engine are constructed. */
 export interface WorkerComponents<W extends Worker = Worker> {
   readonly host: Host
   readonly store: Store

@@ -12,7 +12,6 @@ import { InstanceStarter } from "./instances/instance-starter.ts"
 import { wallNow } from "./wall-clock.ts"
 import type { Worker, WorkerSpec } from "./worker/worker.ts"
 
-/** What `EngineCore` is constructed from. */
 export interface CreatedCore<W extends Worker> {
   readonly parts: CoreComponents<W>
   readonly listeners: EngineListener[]
@@ -21,8 +20,8 @@ export interface CreatedCore<W extends Worker> {
 /** What differs between an engine that shares its store with other processes and the engine of one Durable Object. */
 export interface CoreKind<W extends Worker> {
   worker(spec: WorkerSpec): W
-  /** The host with the clock that decides: the clock of the store, if the store has one. */
-  host(own: Host, opened: Store): Host
+  /** The host, with the clock of the store if the store has one. */
+  host(host: Host, opened: Store): Host
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
   /** The settings again, with the defaults that the opened store asks for. */
   settingsOnStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
@@ -31,9 +30,9 @@ export interface CoreKind<W extends Worker> {
 
 /** Opens the store and constructs the components that work on it. */
 export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<CreatedCore<W>> {
-  const asked = kind.settings(engineSettings(spec.options, { codecs: payloadCodecs(spec.options), budget: spec.budget }), spec.options)
+  const requested = kind.settings(engineSettings(spec.options, { codecs: payloadCodecs(spec.options), budget: spec.budget }), spec.options)
   const { workflows } = spec
-  const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, asked.limits, asked.queues)
+  const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, requested.limits, requested.queues)
   const opened = await spec.store.open({
     now: () => spec.host.now(),
     wallNow: () => wallNow(spec.host),
@@ -42,7 +41,7 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
     role: spec.role ?? "worker",
   })
   const host = kind.host(spec.host, opened)
-  const settings = kind.settingsOnStore(asked, spec.options, opened)
+  const settings = kind.settingsOnStore(requested, spec.options, opened)
   const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
   const listeners: EngineListener[] = []
   const listener: WorkerSpec["listener"] = {
@@ -73,8 +72,8 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
 }
 
 /**
- * What every engine has: it executes the instances of a store, and it starts, controls and reads instances. `EngineCore` has no API for users:
- * `Engine` adds the API of a client, and the Durable Object of an instance answers RPC calls with it. Other components are attached as listeners.
+ * The part that every engine has: it executes the instances of a store, and starts, controls and reads instances. `EngineCore` has no API for users:
+ * `Engine` adds the API of a client, and the Durable Object of an instance adds RPC methods. Further components are attached as listeners.
  */
 export class EngineCore<W extends Worker = Worker> {
   readonly parts: CoreComponents<W>
@@ -91,7 +90,7 @@ export class EngineCore<W extends Worker = Worker> {
     return listener
   }
 
-  /** `client`: another process executes the instances of the store. This engine only asks, and stands by to take over. */
+  /** `client`: another process executes the instances of the store. This engine stands by to take over. */
   get role(): StoreRole {
     return this.parts.worker.active ? "worker" : "client"
   }

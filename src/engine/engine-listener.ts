@@ -2,28 +2,25 @@ import type { Entry, EntryOf } from "../core/journal/journal.ts"
 import type { Hint } from "../ports/store.ts"
 
 /**
- * A part that an engine may have beside its core. The core knows no more of it than this: what it is told of, and when it is to begin and to
- * end. Whoever composes an engine attaches those that it is to have; the code of others is not even loaded.
+ * A component of an engine beside its core, such as the scheduler or the change feed. The core notifies its listeners of what happens to instances, and
+ * starts and stops them with the engine.
  */
 export interface EngineListener {
-  /** Instances are executed from now on. */
+  /** The engine begins to execute instances. */
   start?(): void
-  /** An instance has ended. */
   onInstanceEnded?(id: string, entry: Entry): void
-  /** An instance has stalled. */
   onInstanceStalled?(id: string, entry: EntryOf<"stalled">): void
-  /** A run of an instance is over, and another may have begun. */
+  /** A run of an instance has ended, and another one has begun. */
   onRunEnded?(id: string): void
-  /** An update is answered. */
   onUpdateAnswered?(answer: EntryOf<"update.completed" | "update.failed">): void
-  /** Something was written here. */
+  /** This engine has written something. */
   onCommit?(): void
-  /** Somebody else may have changed something: at once. */
+  /** Another process may have changed something. Called at once, for every hint. */
   onHint?(hint: Hint): void
-  /** The same, for what takes its time: one look follows the other. */
+  /** Another process may have changed something. Called for one hint at a time: hints that arrive meanwhile are merged into the next call. */
   refresh?(hint: Hint): Promise<void>
-  /** Begins nothing more; what is under way is finished. */
+  /** Begins nothing more, and resolves when the current work is finished. */
   stop?(): Promise<void>
-  /** Whoever still waits is refused. */
+  /** Rejects all waiting callers. */
   close?(refusal: unknown): void
 }

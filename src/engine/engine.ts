@@ -1,4 +1,4 @@
-// Of what users compile with it: their target may not have AsyncDisposable.
+// Users compile this file's types, and their target may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { CheckedClient } from "../client-api/checked-client.ts"
@@ -26,7 +26,7 @@ import { SharedStoreCore } from "./shared-store-core.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
 import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 
-/** An engine on a store: a client of it, and a worker where the store lets it be one. */
+/** An engine on a store: always a client, and also a worker if the store allows it. */
 export class Engine extends CheckedClient implements AsyncDisposable {
   readonly core: SharedStoreCore
   /** The components of the engine, for this package and its tests. */
@@ -73,18 +73,19 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     return engine
   }
 
-  /** `"worker"`: this engine executes. `"client"`: another process does, and this one asks; unless it was opened as a client, it stands by to take over. */
+  /** `"worker"`: this engine executes. `"client"`: another process executes. Unless it was opened as a client, the engine stands by to take over. */
   get role(): StoreRole {
     return this.core.role
   }
 
   /**
-   * Does what is due now, in an engine that was opened with `execute: "ticks"`, and resolves when nothing moves any more without time passing.
+   * Executes what is due now, in an engine that was opened with `execute: "ticks"`. Resolves when nothing more happens without time passing.
    * Throws `BAD_OPTION` in an engine that executes all the time.
    */
   async tick(options: TickOptions = {}): Promise<TickResult> {
     this.core.requireOpen()
-    if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; to use tick(), open it with execute: "ticks"')
+    if (this.parts.settings.execute !== "ticks")
+      throw new PerdureError("BAD_OPTION", 'this engine executes all the time; to use tick(), open it with execute: "ticks"')
     const result = await this.#ticks.tick(options)
     const { storeGone } = this.core
     if (storeGone) throw storeGone
@@ -97,7 +98,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     return this.calls.result(id, options)
   }
 
-  /** Lets running attempts finish for as long as `drain` says, gives everything back in good order, and closes the store. Later calls throw `ENGINE_CLOSED`. */
+  /** Lets running attempts finish, for at most `drain`, then releases all instances and closes the store. Later calls throw `ENGINE_CLOSED`. */
   close(): Promise<void> {
     return this.core.close()
   }
@@ -106,7 +107,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     return this.close()
   }
 
-  /** Drops everything without a word to the store, as the death of the process would; for tests. */
+  /** For tests: drops everything without writing to the store, as the death of the process would. */
   kill(): void {
     this.#ticks.kill()
     this.core.kill()

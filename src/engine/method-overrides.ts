@@ -1,4 +1,4 @@
-/** A port with some of its methods replaced. The others are called on the port itself. */
+/** A port with some of its methods replaced. All other calls go to the port itself. */
 export function overriding<T extends object>(port: T, methods: Partial<T>): T {
   return new Proxy(port, {
     get: (target, name) => {

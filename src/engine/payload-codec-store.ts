@@ -4,18 +4,18 @@ import type { Store } from "../ports/store.ts"
 import { overriding } from "./method-overrides.ts"
 import type { EngineOptions } from "./settings.ts"
 
-/** Undefined: none. */
+/** The codecs of an engine's options; undefined: there are none. */
 export function payloadCodecs({ codec, retiredCodecs = [] }: Pick<EngineOptions, "codec" | "retiredCodecs">): PayloadCodecs | undefined {
   return codec === undefined && retiredCodecs.length === 0 ? undefined : new PayloadCodecs(codec, retiredCodecs)
 }
 
-/** The store, whose journals come with the codecs that decode their values. */
+/** The store with the codecs attached to each row of a journal, so that readers can decode the values. */
 export function codedStore(store: Store, codecs: PayloadCodecs): Store {
   const journal = overriding(store.journal, {
     readJournal: async (id, from) => (await store.journal.readJournal(id, from)).map((row) => ({ ...row, codecs })),
   })
   const directory = overriding(store.directory, {
-    // By the journal, which comes with its codecs.
+    // Not used: callers then read the ending from the journal, whose rows have the codecs.
     statusWithEnding: undefined,
     changes: async (after, limit, instance) => {
       const page = await store.directory.changes(after, limit, instance)

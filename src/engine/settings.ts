@@ -1,57 +1,57 @@
 import type { EncodeOptions } from "../core/values/value-codec.ts"
 import { durationMs, type Duration } from "../core/time/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import { defaultLimits, type Limits } from "../core/workflow/input-limits.ts"
+import { checkQueue, defaultLimits, type Limits } from "../core/workflow/input-limits.ts"
 import type { PayloadCodecs, PayloadCodec } from "../core/values/payload-codecs.ts"
 import type { StepContext } from "../core/workflow/context.ts"
 import { checkRetry, type RetryOptions } from "../core/workflow/retry-policy.ts"
 import type { Hooks } from "../core/workflow/workflow.ts"
 
-/** What a user may set for an engine; everything has a default. */
+/** The options of an engine. Every option has a default. */
 export interface EngineOptions extends Hooks {
   /** When failed steps are tried again; workflows and steps override it. Default: three attempts, about one and two seconds apart. */
   readonly retry?: RetryOptions
-  /** Lengths and sizes that are accepted. What is left out has its default. */
+  /** The lengths and sizes that are accepted. A limit that you leave out has its default. */
   readonly limits?: Partial<Limits>
-  /** How long replay waits for a recorded ask that does not come, and workflow code may await something that is not of `ctx`. Default 5 seconds. */
+  /** How long replay waits for a recorded ask that the code does not make, and how long workflow code may await something that is not of `ctx`. Default 5 seconds. */
   readonly replayGrace?: Duration
   /** How long a cancelled instance may clean up before it is forced to end. Default 30 seconds. */
   readonly cancelGrace?: Duration
-  /** How many crashes of its worker in a row, without progress, make an instance `stalled`. Default 10. */
+  /** How many crashes of its worker in a row, without progress, stall an instance. Default 10. */
   readonly maxRecoveries?: number
   /** How long `close` lets running attempts finish. Default 10 seconds. */
   readonly drain?: Duration
-  /** For how long a worker owns its instances after it has last renewed that, which it does every third of this time. Then others take over. Default 30 seconds. */
+  /** How long a worker owns its instances after it has renewed its lease. It renews the lease every third of this time. Default 30 seconds. */
   readonly lease?: Duration
-  /** How often to look for work that no hint told of. Default: 5 seconds, on PostgreSQL 30. */
+  /** How often a worker looks for work without a hint. Default: 5 seconds, on PostgreSQL 30. */
   readonly sweep?: Duration
-  /** Instances kept in memory; more wait in the store. Default 10,000. */
+  /** How many instances are kept in memory. Further instances wait in the store. Default 10,000. */
   readonly maxResidentInstances?: number
   /**
-   * Attempts that run at the same time; more wait in line, those of a higher priority first. A step that waits for steps inside it does not count.
-   * Default: any number.
+   * How many attempts of steps run at the same time. Further attempts wait, and those of a higher priority go first. A step that waits for its nested
+   * steps does not count. Default: any number.
    */
   readonly maxConcurrentSteps?: number
-  /** Bytes of the journals of the instances kept in memory; idle ones leave first. Default 256 MiB. */
+  /** How many bytes of journals are kept in memory. Idle instances leave memory first. Default 256 MiB. */
   readonly maxResidentBytes?: number
-  /** Which task queues are served here; default: all. */
+  /** The task queues that this engine serves. Default: all. */
   readonly taskQueues?: readonly string[]
-  /** `"ticks"`: only when `engine.tick()` is called, for a process that something else wakes up from time to time. Default `"always"`. */
+  /** `"ticks"`: the engine executes only when you call `engine.tick()`, for a process that a scheduler wakes up from time to time. Default `"always"`. */
   readonly execute?: "always" | "ticks"
-  /** Encodes values before they are stored: to encrypt or compress them. It also decodes those that it has encoded. Default: values are stored as they are. */
+  /** Encodes values before they are stored, to encrypt or compress them, and decodes them again. Default: values are stored as they are. */
   readonly codec?: PayloadCodec
-  /** Codecs that encoded values which are still stored: they decode, and encode nothing. Default: none. */
+  /** Codecs that encoded values in the past. They decode these values, and encode nothing. Default: none. */
   readonly retiredCodecs?: readonly PayloadCodec[]
   /**
    * Called once if the database file is deleted, replaced or overwritten while the engine is open. The engine has stopped by then, and refuses every call
-   * with `DATABASE_GONE`. End the process here if something starts it again. Default: only an error in the log.
+   * with `DATABASE_GONE`. End the process here if a supervisor starts it again. Default: only an error in the log.
    */
   readonly onStoreGone?: (error: PerdureError) => void
   /** Called around every attempt of every step, the first one outermost. Default: none. */
   readonly interceptors?: readonly StepInterceptor[]
 }
 
-/** Surrounds an attempt of a step: `next()` calls the next interceptor, and at last the step's function. What it returns is the result of the attempt. */
+/** Surrounds an attempt of a step. `next()` calls the next interceptor, and the last one calls the step's function. Its return value is the result of the attempt. */
 export type StepInterceptor = (step: InterceptedStep, next: () => unknown) => unknown
 
 /** The attempt that an interceptor surrounds. */
@@ -62,13 +62,13 @@ export interface InterceptedStep {
   readonly workflow: string
   /** The version of the workflow. */
   readonly version: string
-  /** Unique in the run: the name, with a number from the second time on (`charge#2`), after the step that it is in (`outer/inner`). */
+  /** Unique in the run: the name, with a number from the second use on (`charge#2`). The id of a nested step begins with its outer step (`outer/inner`). */
   readonly id: string
-  /** The name of the step, as the code gave it. */
+  /** The name of the step, as the code gives it. */
   readonly name: string
   /** Counts from 1, also across crashes. */
   readonly attempt: number
-  /** What the step's function is given. */
+  /** The context of the step's function. */
   readonly context: StepContext
 }
 
@@ -87,11 +87,11 @@ export interface EngineSettings {
   readonly residentMax: number
   readonly concurrentStepsMax: number
   readonly residentBytesMax: number
-  /** A sleep longer than this costs a row, not memory. */
+  /** An instance that sleeps longer than this leaves memory. */
   readonly residentSleepMsMax: number
-  /** An instance that nothing happened to for so long leaves memory. */
+  /** An instance that is idle for this long leaves memory. */
   readonly residentIdleMs: number
-  /** Undefined: all. */
+  /** The task queues that are served; undefined: all. */
   readonly queues: readonly string[] | undefined
   readonly codecs: PayloadCodecs | undefined
   readonly interceptors: readonly StepInterceptor[]
@@ -99,14 +99,14 @@ export interface EngineSettings {
   readonly budget: WorkBudget | undefined
 }
 
-/** How much a worker may do in all. */
+/** How much a worker may do in all: the bounds of a tick. */
 export interface WorkBudget {
   readonly instancesMax: number
-  /** Attempts that begin. */
+  /** The most attempts that may begin. */
   readonly stepsMax: number
 }
 
-/** What every engine goes by. Of what only those need that others share a store with, it is the defaults. */
+/** Checks the options of an engine, and fills in the defaults. The options of a shared store keep their defaults here: see `sharedStoreSettings`. */
 export function engineSettings(options: EngineOptions, { codecs, budget }: Partial<Pick<EngineSettings, "codecs" | "budget">> = {}): EngineSettings {
   if (options.retry !== undefined) checkRetry(options.retry)
   checkCount("maxRecoveries", options.maxRecoveries, 0)
@@ -137,12 +137,36 @@ export function engineSettings(options: EngineOptions, { codecs, budget }: Parti
   }
 }
 
-/** Throws where a number is not one that can be counted to. */
-export function checkCount(name: string, value: number | undefined, least: number): void {
+/** Adds the options that matter only on a store that processes share: they have no effect in a Durable Object. */
+export function sharedStoreSettings(settings: EngineSettings, options: EngineOptions): EngineSettings {
+  const { execute = settings.execute } = options
+  if (execute !== "always" && execute !== "ticks") throw new PerdureError("BAD_OPTION", `execute is ${String(execute)}; give "always" or "ticks"`)
+  checkCount("maxResidentInstances", options.maxResidentInstances, 1)
+  checkCount("maxResidentBytes", options.maxResidentBytes, 0)
+  return {
+    ...settings,
+    execute,
+    leaseMs: durationOr(options.lease, "lease", settings.leaseMs),
+    sweepMs: durationOr(options.sweep, "sweep", settings.sweepMs),
+    residentMax: options.maxResidentInstances ?? settings.residentMax,
+    residentBytesMax: options.maxResidentBytes ?? settings.residentBytesMax,
+    queues: options.taskQueues && checkQueues(options.taskQueues),
+  }
+}
+
+function checkQueues(queues: readonly string[]): readonly string[] {
+  if (!Array.isArray(queues) || queues.length === 0)
+    throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or omit it to serve all queues`)
+  for (const queue of queues as readonly string[]) checkQueue(queue)
+  return [...new Set(queues as readonly string[])]
+}
+
+/** Throws `BAD_OPTION` unless the value is a whole number from `least` on, or Infinity. */
+function checkCount(name: string, value: number | undefined, least: number): void {
   if (value === undefined || value === Infinity || (Number.isInteger(value) && value >= least)) return
   throw new PerdureError("BAD_OPTION", `${name} is ${String(value)}; give a whole number from ${least} on`, { details: { option: name } })
 }
 
-export function durationOr(value: Duration | undefined, what: string, otherwise: number): number {
+function durationOr(value: Duration | undefined, what: string, otherwise: number): number {
   return value === undefined ? otherwise : durationMs(value, what)
 }

@@ -6,8 +6,7 @@ import { engineClosed } from "./instances/result-waiters.ts"
 import { type CoreKind, EngineCore, createCore, type CreatedCore } from "./engine-core.ts"
 import type { EngineSpec } from "./engine-components.ts"
 import { fallbackPollOptions } from "./worker/fallback-poll.ts"
-import type { EngineOptions } from "./settings.ts"
-import { sharedStoreSettings } from "./shared-store-settings.ts"
+import { sharedStoreSettings, type EngineOptions } from "./settings.ts"
 import { onStoreClock } from "./store-clock-host.ts"
 import { HintDispatcher } from "./worker/hint-dispatcher.ts"
 import { PolledResultWaiters } from "./instances/polled-result-waiters.ts"
@@ -22,9 +21,12 @@ const kind: CoreKind<ClaimingWorker> = {
 
 const standByMs = 250
 
-/** The core of an engine on a store that others use as well: it looks at what they write, and leaves in good order. */
+/**
+ * The core of an engine on a store that other processes share. It reacts to their hints, stands by to take over if another process is the worker of the
+ * store, and releases its instances when it closes.
+ */
 export class SharedStoreCore extends EngineCore<ClaimingWorker> {
-  /** The store is gone, and why; undefined: it is not. */
+  /** Why the store is gone; undefined: the store is there. */
   storeGone: PerdureError | undefined
   readonly #hintDispatcher: HintDispatcher
   readonly #onStoreGone: ((error: PerdureError) => void) | undefined
@@ -89,7 +91,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
       void (async () => {
         try {
           const role = this.closing ? undefined : await store.standBy()
-          // Also if it was closed while the store answered.
+          // Checked again, because the engine may have been closed while the store answered.
           if (this.closing) return
           if (role !== "worker") return this.#standBy()
           host.log.info("this process executes the workflows of this store now")
@@ -103,12 +105,12 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     })
   }
 
-  /** Somebody else may have changed something. */
+  /** Another process may have changed something; without a hint, anything. */
   async handleHint(hint?: Hint): Promise<void> {
     if (this.refusal === undefined) await this.#hintDispatcher.handleHint(hint)
   }
 
-  /** Lets running attempts finish, gives everything back in good order, and closes the store. */
+  /** Lets running attempts finish, releases all instances, and closes the store. */
   close(): Promise<void> {
     this.closing ??= this.#close()
     return this.closing
@@ -120,7 +122,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     super.kill()
   }
 
-  /** The store is gone for good. Nothing is executed or acknowledged any more, and everybody who waits is told why. */
+  /** The store is gone for good. The engine executes and acknowledges nothing more, and all waiting callers get the reason. */
   #abort(error: PerdureError): void {
     if (this.refusal) return
     this.storeGone = error

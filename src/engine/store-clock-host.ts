@@ -1,13 +1,13 @@
 import type { Host } from "../ports/host.ts"
 import type { Store } from "../ports/store.ts"
 
-/** The host as it is on a store with a clock of its own: all times are the store's, so that what is due here is due there. */
+/** The host with the clock of the store, if the store has one. All due times and leases then follow one clock, whatever the clocks of the workers show. */
 export function onStoreClock(host: Host, store: Pick<Store, "now">): Host {
   const { now } = store
   if (now === undefined) return host
   return {
     now,
-    // Nothing is said of the wall clock of this process: that of the store is the only one.
+    // The wall clock of this process does not count, so the engine is never ahead of it.
     aheadMs: () => 0,
     monotonicMs: () => host.monotonicMs(),
     setTimer: (at, fire) => host.setTimer(at - now() + host.now(), fire),

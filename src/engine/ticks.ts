@@ -8,19 +8,19 @@ import type { Worker } from "./worker/worker.ts"
 
 /** Bounds of one `tick`. */
 export interface TickOptions {
-  /** How many instances it may work on; default: all that are due. */
+  /** How many instances the tick may work on. Default: all that are due. */
   readonly maxInstances?: number
-  /** How many attempts of steps it may begin; default: any number. */
+  /** How many attempts of steps the tick may begin. Default: any number. */
   readonly maxSteps?: number
 }
 
 /** What a `tick` did. */
 export interface TickResult {
-  /** Instances that it worked on. */
+  /** How many instances the tick worked on. */
   readonly processed: number
 }
 
-/** What is opened for a tick. */
+/** The engine that is opened for one tick. */
 interface TickEngine {
   readonly parts: EngineComponents
   close(): Promise<void>
@@ -30,20 +30,20 @@ interface TickEngine {
 const quietMacrotasks = 3
 
 /**
- * Executes in ticks, for a process that something else wakes up from time to time. A tick is a worker of its own, with a lease of its own, on
- * the store that is open: it claims what is due, goes on until nothing moves without time passing, and gives everything back in good order.
- * So ticks of several processes share the work as workers do, and those of one process follow one another.
+ * Executes in ticks, for a process that a scheduler wakes up from time to time. Each tick opens a worker of its own, with a lease of its own, on the
+ * open store. The worker claims the due instances, continues until nothing more happens without time passing, and then releases all instances. So ticks of
+ * several processes share the work as workers do. Ticks of one process run one after the other.
  */
 export class Ticks {
   readonly #spec: EngineSpec
   readonly #store: Store
-  /** Of the engine that callers have: what they write is told to the worker of the tick. */
+  /** The worker of the engine that callers use. It passes hints of their writes on to the worker of the tick. */
   readonly #worker: Worker
   readonly #open: (spec: EngineSpec) => Promise<TickEngine>
   readonly #ticks = new SerialQueue()
   #current: TickEngine | undefined
   #isStopped = false
-  /** Ends a wait for attempts. */
+  /** Ends the current wait for running attempts. */
   #stopWaiting: () => void = () => undefined
 
   constructor(spec: EngineSpec, store: Store, worker: Worker, open: (spec: EngineSpec) => Promise<TickEngine>) {
@@ -59,7 +59,7 @@ export class Ticks {
     return this.#ticks.do(() => this.#run({ instancesMax: maxInstances ?? Infinity, stepsMax: maxSteps ?? Infinity }))
   }
 
-  /** What is under way is finished as far as it has come. */
+  /** Ends the current tick early, and resolves when it has released its instances. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopWaiting()
@@ -99,18 +99,18 @@ export class Ticks {
   }
 }
 
-/** Attempts may be left: in line for want of a budget, or waiting for time to pass inside their steps. */
+/** Nothing more happens without time passing. Attempts may be left that found no budget, or that wait for nested sleeps and waits. */
 function isQuiet({ worker, scheduler }: EngineComponents): boolean {
   if (!worker.idle || !scheduler.idle || worker.stepSlots?.running) return false
   return [...worker.residents.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
 }
 
-/** Of a store that is gone the engine that ticks tells. */
+/** Without `onStoreGone`: the engine that callers use reports that the store is gone. */
 function tickOptions({ onStoreGone: _, ...options }: EngineOptions): EngineOptions {
   return { ...options, execute: "always" }
 }
 
-/** It is whoever opened it who closes it. */
+/** The store stays open after the tick: the engine that callers use closes it. */
 function withoutClose(store: Store): Store {
   return overriding(store, { close: async () => Promise.resolve() })
 }

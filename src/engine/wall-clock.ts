@@ -1,6 +1,6 @@
 import type { Host } from "../ports/host.ts"
 
-/** What the wall clock shows: schedules follow it, as they name instants. An engine works by another time, which never goes back. */
+/** The time of the wall clock. Schedules follow it, because they name instants. The engine's own time never goes back, even if the wall clock does. */
 export function wallNow(host: Host): number {
   return host.now() - host.aheadMs()
 }

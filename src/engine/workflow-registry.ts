@@ -6,15 +6,15 @@ import { definitionOf, type WorkflowSource } from "../core/workflow/workflow-sou
 import type { Offer } from "../ports/journal-store.ts"
 import type { WorkflowInfo } from "../client-api/client-api.ts"
 
-/** The workflows that an engine has the code of, by name and version. */
+/** The workflows whose code an engine has, by name and version. */
 export class WorkflowRegistry {
   readonly #byName = new Map<string, Map<string, AnyWorkflow>>()
-  /** Types of events that some workflow has a schema for. */
+  /** The types of events for which a workflow has a schema. */
   readonly #checkedEvents = new Set<string>()
   readonly #queues: readonly string[] | undefined
   #offers: readonly Offer[] | undefined
 
-  /** `queues`: the task queues that are served; undefined: all. */
+  /** `queues`: the task queues that the engine serves; undefined: all. */
   constructor(workflows: readonly WorkflowSource[], limits: Limits, queues?: readonly string[]) {
     this.#queues = queues
     for (const workflow of workflows.map(definitionOf)) {
@@ -42,7 +42,7 @@ export class WorkflowRegistry {
     return this.#offers
   }
 
-  /** Instances of this very definition, in that task queue, are executed here. */
+  /** This engine executes instances of exactly this definition in this task queue. */
   executes(workflow: AnyWorkflow, queue: string = defaultQueue): boolean {
     return this.find(workflow.name, workflow.version) === workflow && this.#queues?.includes(queue) !== false
   }
@@ -66,23 +66,23 @@ export class WorkflowRegistry {
     return this.#byName.get(name)?.get(version)
   }
 
-  /** By name: any version, or the one asked for. */
+  /** The engine has this version, or, without a version, any version of the workflow. */
   has(name: string, version: string | undefined): boolean {
     return version === undefined ? this.#byName.has(name) : this.find(name, version) !== undefined
   }
 
-  /** What such an event may bring depends on the workflow that it is sent to. */
+  /** A workflow has a schema for this type of event, so the payload may have to be checked before it is sent. */
   checksEvent(type: string): boolean {
     return this.#checkedEvents.has(type)
   }
 
-  /** Which version is meant; another than those here may be named. Undefined: that is not known here. */
+  /** The workflow and version of a start by name. The version need not be registered here if it is given. Undefined: the version is not known here. */
   identify(name: string, version: string | undefined): { readonly name: string; readonly version: string } | undefined {
     if (version !== undefined) return { name, version }
     return this.has(name, undefined) ? this.resolve(name, undefined) : undefined
   }
 
-  /** By name: the last registered, or the version asked for. */
+  /** The given version, or the version that was registered last. */
   resolve(name: string, version: string | undefined): AnyWorkflow {
     const versions = this.#byName.get(name)
     const found = version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)

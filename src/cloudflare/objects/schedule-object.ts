@@ -60,7 +60,8 @@ export class ScheduleObject {
   async call(id: string, method: string, args: string): Promise<unknown> {
     this.#callsUnderWay++
     try {
-      if (!methods.includes(method as ScheduleMethod)) throw new PerdureError("UNKNOWN_ROUTE", `the object of a schedule has no method ${JSON.stringify(method)}`)
+      if (!methods.includes(method as ScheduleMethod))
+        throw new PerdureError("UNKNOWN_ROUTE", `the object of a schedule has no method ${JSON.stringify(method)}`)
       const { tables } = this.#options
       if (method === "create") tables.prepare()
       if (!tables.isThere()) throw scheduleNotFound(id)

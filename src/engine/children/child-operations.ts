@@ -14,7 +14,7 @@ import { holderOf, singletonExists } from "../flow-control/singletons.ts"
 import { idExists } from "../instances/instance-errors.ts"
 import type { InstanceStarter } from "../instances/instance-starter.ts"
 
-/** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
+/** The operations of instances on other instances. Each runs as the function of a step: at least once, so each is safe to repeat. */
 export class ChildOperations {
   readonly #store: Store
   readonly #starter: InstanceStarter
@@ -26,13 +26,13 @@ export class ChildOperations {
     this.#controls = controls
   }
 
-  /** What one run of a parent does to its children. */
+  /** The operations for one run of a parent. */
   effectsOf({ identity, state }: Parent, run: number): ChildEffects {
     const { id: instance, incarnation, queue } = identity
     const startChild = (start: ChildStart) => async () => {
       const { step } = start
       const child = state.children.get(step)
-      // Without it the child is over already: an attempt started it of which nobody heard.
+      // Without an entry here the child has ended already: an earlier attempt started it, and its answer was lost.
       if (child) await this.#startChild(start, { instance, incarnation, run: child.run, step }, { run, queue })
     }
     const sendEvent = (to: string, type: string, payload: unknown) => this.#sendEvent(to, type, payload)
@@ -40,7 +40,7 @@ export class ChildOperations {
     return { startChild, sendEvent, cancel }
   }
 
-  /** The parent gives the child its incarnation: a start that is tried again finds what the first did. */
+  /** The incarnation of the child is computed from its parent, so a start that is tried again recognises the child that the first start made. */
   async #startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ParentRun): Promise<void> {
     const { onParentEnd: _, ...start } = options
     const { instance: id } = child.link
@@ -59,10 +59,10 @@ export class ChildOperations {
   }
 
   #sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {
-    // Now, so that nothing that the code does to the value later is seen; and refused where the code can still catch it.
+    // Encoded now, so that later changes to the value have no effect, and so that the code can catch the error of a value that cannot be encoded.
     const encoded = encodeValue(payload, { what: `event "${type}"` })
     return async ({ attempt, idempotencyKey: eventId }) => {
-      // An attempt of which nobody heard may have sent it, and the instance may be over for that very reason, or in its next run.
+      // An earlier attempt may have sent the event although its answer was lost. The instance may have ended because of that event, or be in its next run.
       const isReceived = () => this.#hasReceived(instance, eventId)
       if (attempt > 1 && (await isReceived())) return
       try {
@@ -73,20 +73,20 @@ export class ChildOperations {
     }
   }
 
-  /** Whether any run of the instance has an event with that id. */
+  /** True: a run of the instance has received an event with this id. */
   async #hasReceived(id: string, eventId: string): Promise<boolean> {
     const rows = await this.#store.journal.readJournal(id, 1)
     return rows.some((row) => decodeRow(row).some(({ entry }) => entry.type === "event.received" && entry.eventId === eventId))
   }
 }
 
-/** The instance whose children they are. */
+/** The parent instance. */
 interface Parent {
   readonly identity: NewInstance
   readonly state: InstanceState
 }
 
-/** The run that wants a child, and the task queue of its instance. */
+/** The run that starts a child, and the task queue of its instance. */
 interface ParentRun {
   readonly run: number
   readonly queue: string | undefined

@@ -6,22 +6,25 @@ import type { TerminalStatus } from "../../core/journal/status.ts"
 import type { TurnDraft } from "../runner/turn-draft.ts"
 import type { NewMessage } from "../../ports/journal-store.ts"
 
-/** What a child's end brings to its parent. */
+/** The payload of the message that tells a parent how its child has ended. */
 export interface ChildEnding {
   readonly run: number
-  /** Of the child. Absent: the child was deleted, or a worker of an earlier version sent this. */
+  /** The child's workflow. Absent: the child was deleted, or a worker of an earlier version sent this. */
   readonly workflow?: string
   readonly status: TerminalStatus
-  /** Encoded: the result, or what it failed with. */
+  /** The result, or the error of a failed child, encoded. */
   readonly value: string
   readonly sensitive?: true
   readonly reason?: string
 }
 
-/** In a cancel that a parent's end sends. It is not to be refused: nobody is left who would ask again. */
+/** Marks a cancel that is sent because the parent has ended. A stalled child may not refuse it, because nobody would send it again. */
 export const cancelledByParent = "parent"
 
-/** What goes out with the turn that ends a run: the news to its parent, and what becomes of children that the next run does not keep. */
+/**
+ * The messages of the turn that ends a run: the result for the run's parent, and a cancel or terminate for each child that the next run does not keep.
+ * They are written in the same transaction as the end, so no child is forgotten if the worker dies.
+ */
 export function endingMessages(state: InstanceState, incarnation: string, entry: Entry, draft: Pick<TurnDraft, "at" | "stored">): readonly NewMessage[] {
   const { at } = draft
   const messages: NewMessage[] = []
@@ -29,14 +32,14 @@ export function endingMessages(state: InstanceState, incarnation: string, entry:
   const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
   for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.orphanedChildren?.entries() ?? [])]) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
-    // By its incarnation: a start that never came to be may have named somebody else.
+    // The message names the incarnation. If the start of the child failed, another instance may have this id, and it must not be ended.
     const end = { instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at } as const
     messages.push(onParentEnd === "cancel" ? { ...end, payload: cancelledByParent } : end)
   }
   return messages
 }
 
-/** `workflow`: of the child. `stored`: the text of a value as it goes into the store. */
+/** `workflow`: the child's workflow. `stored`: encodes a value for the store. */
 export function childResultMessage(
   parent: ParentLink,
   entry: Entry,

@@ -10,8 +10,8 @@ import type { LoadedRun } from "../runner/run-loader.ts"
 import { childResultMessage } from "./ending-messages.ts"
 
 /**
- * News of children that a run restarted from a step keeps. One that ended before the restart told it to the run before, or to nobody: so
- * whoever loads the run looks. What is on its way to this run comes by itself.
+ * The results of children that a restarted run keeps. A child that ended before the restart sent its result to the earlier run. So the worker that
+ * loads the restarted run reads the ends of these children. Results that are in the inbox of this run already are left out.
  */
 export async function keptChildResults(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
   const [start] = recorded
@@ -27,17 +27,17 @@ export async function keptChildResults(store: Store, { id, incarnation, runPosit
     const parent = { instance: id, incarnation, run, step }
     if (child && isEqualStart && isTerminal(child.status))
       results.push(childResultMessage(parent, await readEnding(store, child), child.workflow, at, storedText))
-    // It was started, and is deleted: nobody will ever tell.
+    // The child was started and is deleted, so it will never send a result.
     else if (!isEqualStart && !state.steps.has(step))
       results.push(childResultMessage(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, storedText))
   }
   if (results.length === 0) return results
-  // Read afterwards: the end of a child and what it sends are written together.
+  // The inbox is read after the children. The end of a child and its message are written together, so a message that is missing now is not on its way.
   const unread = await store.journal.readInbox([id])
   return results.filter(({ topic }) => !unread.some((message) => message.kind === "child" && message.topic === topic))
 }
 
-/** It goes to the runner, and not through the store. */
+/** The message goes to the runner directly, and not through the store. */
 function storedText(payload: Payload): string {
   return payload.coded ?? payload.text
 }

@@ -3,7 +3,10 @@ import { durationMs } from "../../core/time/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
 
-/** How long an attempt may take: its own timeout, which stands still during nested sleeps and waits, and the step's deadline, which does not. */
+/**
+ * Limits how long an attempt may take. There are two limits: the timeout of the attempt, which stands still during nested sleeps and waits, and the deadline
+ * of the step, which counts over all attempts and never stands still.
+ */
 export class AttemptDeadline {
   readonly #timers: Timers
   readonly #expire: (error: PerdureError) => void
@@ -20,7 +23,7 @@ export class AttemptDeadline {
     this.#expire = expire
   }
 
-  /** `firstAt`: when the step's first attempt began. */
+  /** `firstAt`: the time of the step's first attempt. */
   start(firstAt: number): void {
     const { id, options } = this.#ask
     if (options?.timeout !== undefined) {

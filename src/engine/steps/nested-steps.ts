@@ -9,17 +9,17 @@ import type { StepAttempt } from "./step-attempt.ts"
 import type { StepAttempts } from "./step-attempts.ts"
 
 /**
- * What functions of steps ask for inside their steps. Such an ask is answered by its id, outside the release order: from the
- * journal if it is recorded, else when its result is durable. An outer attempt that is entered again attaches to what is
- * still under way.
+ * The asks of step functions inside their steps: nested steps, sleeps and waits. A nested ask is answered by its id, outside the release order: from the
+ * journal if its result is there, otherwise as soon as its result is durable. After a crash the outer function runs again as the same attempt. Its
+ * nested asks then find their results in the journal, or wait for those that are still open.
  */
 export class NestedSteps {
   readonly #state: InstanceState
   readonly #waiters = new SmallMap<Waiter[]>()
   readonly #attempts: StepAttempts
-  /** Steps whose time to retry came before their outer function asked for them again. */
+  /** Steps whose retry became due before their outer function asked for them again. */
   readonly #retriesDue = new Set<string>()
-  /** Asks that came while paused. */
+  /** Asks that arrived while the instance was paused. */
   #deferred: AskRequest[] = []
 
   constructor(state: InstanceState, attempts: StepAttempts) {
@@ -52,14 +52,14 @@ export class NestedSteps {
     return waiter.promise
   }
 
-  /** An ask whose turn has come among the inputs. */
+  /** Handles an ask as an input of the runner's loop. */
   handle(request: AskRequest): void {
     const { steps, sleeps, waits, nested } = this.#state
-    // The step that asks is over, and nothing inside it outlives it.
+    // The outer step is over, and its nested asks end with it.
     if (!steps.has(parentOf(request.id) ?? "")) return
-    // What it asks for came in while it was on its way: it is handed out when that is durable.
+    // The result was recorded while this input was queued. `settle` delivers it when it is durable.
     if (nested.has(request.id)) return
-    // So did a cancel, which rejects it.
+    // A cancel was recorded while this input was queued, and rejects the ask.
     if (this.isClosedByCancel(request)) return
     const stopped = this.#attempts.stoppedFor(request)
     if (stopped) return this.refuse(request.id, stopped)
@@ -76,18 +76,18 @@ export class NestedSteps {
     else this.refuse(request.id, tooManySteps(stepsMax))
   }
 
-  /** Nothing new begins while paused: the function that asks is at rest. */
+  /** Nothing new begins while the instance is paused. The ask waits, and so does its function. */
   #defer(request: AskRequest): void {
     const wasWorking = this.#state.isWorking
     this.#deferred.push(request)
-    // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
+    // The asked step may be open already, with steps inside it: it began before a crash, or its retry is due.
     const [outer, inside] = [parentOf(request.id), `${request.id}/`]
     for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeldByPause = true
-    // That all is at rest is worth an entry: the row changes with it.
+    // Now all steps wait, so the instance changes from pausing to paused. An entry is needed, because the row changes with a turn only.
     if (wasWorking && !this.#state.isWorking) this.#attempts.recordPaused("the steps under way wait for steps inside them")
   }
 
-  /** What was held begins now. */
+  /** The deferred asks begin now. */
   resume(): void {
     for (const request of this.takeDeferred()) this.#attempts.submit(request)
   }
@@ -102,20 +102,20 @@ export class NestedSteps {
     this.#retriesDue.add(id)
   }
 
-  /** The function to run for a nested step, as asked for last. */
+  /** The latest ask for a nested step: it has the function to run. */
   request(id: string): DoAsk | undefined {
     const request = this.#waiters.get(id)?.at(-1)?.request
     return request?.kind === "do" ? request : undefined
   }
 
-  /** Hands out a durable result. */
+  /** Delivers a durable result. */
   settle(recorded: Recorded<Release>): void {
     const entry = recorded.entry as SettlingEntry
     const received = this.#received(recorded)
     for (const waiter of this.#removeWaiters(entry.id)) waiter.outer.deliver(() => settle(waiter, entry, received))
   }
 
-  /** Sleeps, waits and retries that a cancel has closed, and what was held. */
+  /** Rejects the sleeps, waits and retries that a cancel has closed, and the deferred asks. */
   cancel(error: CancelledError, deferred: readonly AskRequest[] = []): void {
     for (const id of this.#waiters.keys()) {
       const waiters = this.#waiters.get(id) ?? []
@@ -125,7 +125,7 @@ export class NestedSteps {
     for (const { id } of deferred) this.refuse(id, error)
   }
 
-  /** The same where how the outermost steps end is still awaited, but nothing else: sleeps, waits and retries are given up. */
+  /** Gives up sleeps, waits and retries, because the instance is rolled back. Running functions may still end, and their ends count. */
   stop(error: unknown): void {
     const { steps, sleeps, waits } = this.#state
     for (const id of this.#waiters.keys()) {
@@ -136,12 +136,12 @@ export class NestedSteps {
     }
   }
 
-  /** What it asks for will not be done. */
+  /** Rejects an ask: it will not be done. */
   refuse(id: string, error: unknown): void {
     for (const waiter of this.#removeWaiters(id)) waiter.outer.deliver(() => waiter.reject(error))
   }
 
-  /** By a cancel. Steps go on, but for those that would have been tried again. */
+  /** A cancel has closed this ask. It closes sleeps, waits, and steps that wait for a retry. Other steps continue. */
   isClosedByCancel({ kind, id }: AskRequest): boolean {
     const { cancel } = this.#state
     return cancel !== undefined && (kind !== "do" || cancel.retrying.some((step) => step.id === id))
@@ -150,7 +150,7 @@ export class NestedSteps {
   #abort(waiter: Waiter): void {
     const { id } = waiter.request
     const waiters = this.#waiters.get(id)
-    // What it waits for is recorded, and only on its way.
+    // The result is recorded already, and its delivery wins against the abort.
     if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
     this.#removeWaiters(id)
     this.#attempts.abort(id)

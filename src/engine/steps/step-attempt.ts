@@ -12,28 +12,28 @@ import type { RunnerContext } from "../runner/runner-context.ts"
 import type { StepSlot } from "./step-slots.ts"
 import type { AfterCommit } from "../runner/turn-draft.ts"
 
-/** What the attempts of one instance have in common. */
+/** What an attempt needs of the attempts of its instance. `StepAttempts` implements it. */
 export interface AttemptOwner {
   readonly context: RunnerContext
   readonly identity: NewInstance
   readonly duplicateSteps: "number" | "error"
-  /** A step, sleep or wait of the instance is over. */
+  /** A step, sleep or wait of the instance has ended. */
   readonly hasProgressed: boolean
-  /** Takes what the step's function asks for in turn. */
+  /** Answers an ask that the step's function makes inside its step. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
-  /** Runs the function in a transaction of the store, and records its result there. */
+  /** Runs the function in a transaction of the store, which also records the result. */
   transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown>
-  /** All that it may depend on is durable: it may start. */
+  /** The entry that starts the attempt is durable, and so is everything before it: the function may run. */
   onDurable(attempt: StepAttempt): void
-  /** Called once, unless the attempt is abandoned first. */
+  /** The function has ended. Called once, unless the attempt is abandoned first. */
   onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void
-  /** Its end is taken in. */
+  /** Records the end, as an input of the runner's loop. */
   handleEnd(attempt: StepAttempt): void
 }
 
 export interface AttemptFailure {
   readonly error: unknown
-  /** No retry can help. */
+  /** No retry can help, so the step fails with this error. */
   readonly isFinal: boolean
   /** What the retry policy has answered. Absent: it was not asked, or has not answered. */
   readonly retry?: RetryDecision
@@ -46,24 +46,25 @@ export interface RetryDecision {
 }
 
 /**
- * One execution of a step's function: its context, its clock, its end. It is what waits for the turn to be durable, the scope in
- * which the function runs, and what is taken in when it has ended, all in one: there is one for every step.
+ * One execution of a step's function, with its context, its limits of time and its end. One object has four roles, because there is one for every step:
+ * the action after the commit of `step.started`, the async scope in which the function runs, the input of the runner's loop when the function has ended, and
+ * the receiver of nested asks.
  */
 export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
   readonly ask: DoAsk
   readonly number: number
   readonly open: OpenStep
-  /** What it ended with; neither: it has not. */
+  /** How the function ended. Neither `result` nor `failure` is set before its end. */
   result: Payload | undefined = undefined
   failure: AttemptFailure | undefined = undefined
-  /** Whatever it fails with, another attempt would fail too. */
+  /** Another attempt would fail as well, whatever this one fails with. */
   isFutile = false
-  /** Called when it is over, however that came. */
+  /** Called when the attempt is over, for whatever reason. */
   onOver: (() => void) | undefined = undefined
   readonly #owner: AttemptOwner
   #isOver = false
   #deadline: AttemptDeadline | undefined
-  /** Where the worker runs only so many at the same time. */
+  /** Undefined: the worker does not limit concurrent attempts. */
   #slot: StepSlot | undefined
   #abort: AbortController | undefined
   #abortReason: { readonly reason: unknown } | undefined
@@ -99,7 +100,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     this.#owner.handleEnd(this)
   }
 
-  /** Starts its function, as soon as there is a place for it. */
+  /** Starts the function, as soon as a slot is free. */
   begin(): void {
     const { context, identity, hasProgressed } = this.#owner
     const isStart = this.number === 1 && !hasProgressed && !isNested(this.step)
@@ -128,14 +129,14 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     }
   }
 
-  /** Tells the function to stop; its end is still awaited. */
+  /** Tells the function to stop. Its end still counts. */
   abort(reason: unknown): void {
     this.#abortReason ??= { reason }
-    // What the function does when it is told, and forgets, is its own as well.
+    // Abort listeners of the function run in the scope of the attempt, so that their unhandled rejections belong to it.
     if (this.#abort) this.#owner.context.host.runIn(this, () => this.#abort?.abort(reason))
   }
 
-  /** Nobody waits for it any more: whatever it ends with is dropped. */
+  /** The instance does not wait for the attempt any more: its end is dropped. */
   abandon(reason: unknown): void {
     this.close()
     this.abort(reason)
@@ -145,7 +146,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     return this.#isOver
   }
 
-  /** How it ended is known, or does not matter. */
+  /** The attempt is over: its end is known, or does not matter. */
   close(): void {
     this.#isOver = true
     this.#deadline?.stop()
@@ -153,7 +154,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     this.onOver?.()
   }
 
-  /** Its function has asked for something inside its step, and goes on when that is there. */
+  /** The function has made a nested ask, and waits for its answer. */
   onNestedAsk(): void {
     this.#slot?.onNestedAsk()
   }
@@ -163,7 +164,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     else settle()
   }
 
-  /** Nested sleeps and waits do not count against the timeout. */
+  /** A nested sleep or wait begins, which does not count against the timeout. */
   suspend(): void {
     this.#deadline?.suspend()
   }
@@ -172,7 +173,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     this.#deadline?.resume()
   }
 
-  /** Made when first looked at: most steps never do. */
+  /** Created when it is first read: most steps never read it. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController()
@@ -186,7 +187,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     return idempotencyKey((text) => context.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
   }
 
-  /** What its function asks for inside its step. */
+  /** The function makes a nested ask. */
   submit(request: AskRequest): Promise<unknown> {
     return this.#owner.nestedAsk(this, request)
   }
@@ -224,7 +225,7 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
 
 const call = (attempt: StepAttempt) => attempt.call()
 
-/** What the function is given. Getters, as the key and the signal cost more than a small step. */
+/** The context of a step's function. Its key and its signal are getters, because making them costs more than a small step. */
 class AttemptContext implements StepContext {
   readonly attempt: number
   readonly #attempt: StepAttempt

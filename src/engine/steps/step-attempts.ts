@@ -20,7 +20,17 @@ import type { RunnerContext } from "../runner/runner-context.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner, type RetryDecision } from "./step-attempt.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
-/** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
+/**
+ * The attempts of one instance: begins them, records how they end, decides on retries, and answers their nested asks.
+ *
+ *   begin         records `step.started`. The function runs when that entry is durable, so every attempt is counted before it has an effect.
+ *   onEnd         encodes the result at once, and queues the end as an input of the runner's loop
+ *   handleEnd     records `step.completed`, or `step.failed`: with `retryAt` if the retry policy allows another attempt
+ *   retry         begins the next attempt when `retryAt` has come. The due time is in the journal, so a retry survives a crash.
+ *   recover       after a load, begins the open steps again. A step with nested entries is entered again as the same attempt (`reenter`).
+ *
+ * Three ways to stop: `cancel` and `stop` tell the functions, and their ends still count; `abandon` drops their ends.
+ */
 export class StepAttempts implements AttemptOwner {
   readonly context: RunnerContext
   readonly identity: NewInstance
@@ -30,11 +40,13 @@ export class StepAttempts implements AttemptOwner {
   readonly #releaseQueue: ReleaseQueue
   readonly #runner: InstanceRunner
   readonly #live = new SmallMap<StepAttempt>()
-  /** Made for the first: most steps have none inside them. */
+  /** Created for the first nested ask: most steps make none. */
   #nested: NestedSteps | undefined
   #transactions: StepTransactions | StepClientTransactions | undefined
+  /** A step may not begin, because the tick has used up its budget of attempts. */
+  isOutOfBudget = false
   #isClosed = false
-  /** What functions are told that are to stop. */
+  /** The reason that functions get when the instance is rolled back. */
   #stopError: PerdureError | undefined
 
   constructor(
@@ -99,17 +111,14 @@ export class StepAttempts implements AttemptOwner {
     return this.#live.size
   }
 
-  /** A step found no place that may not be recorded as started without one. */
-  isOutOfBudget = false
-
-  /** Whether an attempt of the step may be recorded as started: in a tick, only so many may. */
+  /** True: an attempt of the step may be recorded as started. A tick has a budget of attempts. */
   reserveSlot(id: string): boolean {
     if (isNested(id) || this.context.stepSlots?.reserve() !== false) return true
     this.isOutOfBudget = true
     return false
   }
 
-  /** Records that an attempt begins; its function is called when that is durable. */
+  /** Records that an attempt begins. Its function is called when that entry is durable. */
   begin(request: DoAsk, attempt: number): void {
     const { id, child, transaction } = request
     const started = { type: "step.started", id, attempt } as const
@@ -129,26 +138,26 @@ export class StepAttempts implements AttemptOwner {
     this.#nestedSteps().retryWhenAsked(id)
   }
 
-  /** Begins again what was under way when the last owner went. */
+  /** Begins the steps again that were open when the last owner left. */
   recover(): void {
     for (const step of this.#state.steps.values()) {
       if (isNested(step.id) || step.retryAt !== undefined) continue
       const request = this.#request(step.id)
       if (!request) continue
-      // The code gets nothing of it: there is no point in doing it again.
+      // A cancel or a rollback has given the step up, so its function does not run again.
       if (this.#isStopped(step))
         this.#runner.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopError ?? this.#cancelled()) })
       else if (this.reserveSlot(step.id)) this.reenter(request, step)
     }
   }
 
-  /** What functions asked for while paused begins now. */
+  /** The instance is resumed: nested asks that arrived while it was paused begin now. */
   resume(): void {
     for (const step of this.#state.steps.values()) step.isHeldByPause = false
     this.#nested?.resume()
   }
 
-  /** Running functions are told to stop, what they wait for rejects, and none is tried again; but how they end counts. */
+  /** The instance is rolled back: running functions are told to stop, their nested sleeps and waits reject, and no step is retried. Their ends still count. */
   stop(reason: string): void {
     if (this.#stopError) return
     this.#stopError = new PerdureError("INSTANCE_ENDED", reason)
@@ -156,21 +165,21 @@ export class StepAttempts implements AttemptOwner {
     this.#nested?.stop(this.#stopError)
   }
 
-  /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
+  /** Abandons all running attempts, but further attempts may begin: those of rollbacks. */
   drop(reason: unknown): void {
     this.abandon(reason)
     this.#nested?.takeDeferred()
     this.#isClosed = false
   }
 
-  /** A cancel: running functions are told, and what nested steps wait for rejects. */
+  /** A cancel: running functions are told to stop, and nested sleeps and waits reject when the cancel is durable. */
   cancel(error: CancelledError): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
     const deferred = this.#nested?.takeDeferred()
     this.#writer.whenDurable({ afterCommit: () => this.#nested?.cancel(error, deferred) })
   }
 
-  /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
+  /** Tells all running functions to stop, drops their ends, and begins no further attempt. A reason given as text becomes an error. */
   abandon(reason: unknown): void {
     this.#isClosed = true
     if (this.#live.size === 0) return
@@ -179,13 +188,13 @@ export class StepAttempts implements AttemptOwner {
     this.#live.clear()
   }
 
-  /** A nested result goes to its asker when it is durable. */
+  /** Delivers a nested result when it is durable. */
   settleNested(recorded: Recorded): void {
     const { entry } = recorded
     if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable({ afterCommit: () => this.#nested?.settle(recorded as Recorded<Release>) })
   }
 
-  /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
+  /** Runs an open step again. A step with nested entries runs as the same attempt, and its nested asks are answered from the journal. */
   reenter(request: DoAsk, step: OpenStep): void {
     if (step.hasNested) this.#writer.whenDurable(new StepAttempt(this, request, step.attempt, step))
     else this.begin(request, step.attempt + 1)
@@ -201,12 +210,12 @@ export class StepAttempts implements AttemptOwner {
     return cancel !== undefined && step.position < cancel.position
   }
 
-  /** Why a function that is to stop gets no more sleeps and waits. */
+  /** Why a nested sleep or wait is refused during a rollback; undefined: it is allowed. */
   stoppedFor({ kind, id }: AskRequest): PerdureError | undefined {
     return kind === "do" || isOfRollback(id) ? undefined : this.#stopError
   }
 
-  /** It may not be tried again. What undoes a step always may. */
+  /** The step may not be retried. The rollback of a step always may. */
   #isStopped(step: OpenStep): boolean {
     return this.#isCancelled(step) || (this.#stopError !== undefined && !isOfRollback(step.id))
   }
@@ -217,16 +226,16 @@ export class StepAttempts implements AttemptOwner {
 
   onDurable(attempt: StepAttempt): void {
     const { ask, open } = attempt
-    // Draining lets attempts finish, and so what is inside them begin.
+    // While the engine closes, attempts may finish, so their nested steps may begin.
     if (this.#isClosed || (this.context.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return
     this.#live.set(ask.id, attempt)
-    // A step asked for after a cancel is clean-up: it is not told to stop.
+    // A step that was asked for after the cancel is clean-up, and is not told to stop.
     if (this.#isCancelled(open)) attempt.abort(this.#cancelled())
     attempt.begin()
   }
 
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
-    // An attempt that the instance no longer waits for gets no answers.
+    // An abandoned attempt gets no answers.
     return this.#live.get(outer.ask.id) === outer ? this.#nestedSteps().ask(outer, request) : new Promise(() => undefined)
   }
 
@@ -240,7 +249,7 @@ export class StepAttempts implements AttemptOwner {
     return this.#transactions.run(attempt, fn)
   }
 
-  /** On a store that is a server, the user's function gets a connection of its own; else it writes through the connection of the store. */
+  /** On a database server, the user's function gets a connection of its own. Otherwise it writes through the connection of the store. */
   #newTransactions(): StepTransactions | StepClientTransactions {
     const { context } = this
     const submit = (input: { handle(): void }) => this.#runner.submit(input)
@@ -249,7 +258,7 @@ export class StepAttempts implements AttemptOwner {
       : new StepTransactions(context, this.#writer, submit)
   }
 
-  /** A transaction has recorded its result itself: what else becomes of the attempt is not looked at. */
+  /** The transaction of a step has recorded the result itself, so the end of the attempt is dropped. */
   onTransacted(recorded: Recorded): void {
     const { id } = recorded.entry as EntryOf<"step.completed">
     this.#live.get(id)?.close()
@@ -262,7 +271,7 @@ export class StepAttempts implements AttemptOwner {
     this.#runner.submit(attempt)
   }
 
-  /** At once, so that nothing that the function does to the value later is seen. */
+  /** The result is encoded at once, so that later changes to the value by the function have no effect. */
   #encode(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
     if (!ok) return void (attempt.failure = { error: outcome, isFinal: attempt.isFutile })
     try {

@@ -6,17 +6,19 @@ import { completedEntry, retryDelayMs, lockInTurn } from "./step-transactions.ts
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /**
- * The same as `StepTransactions` on a store that is a server: the function is awaited, on a connection of its own.
+ * Transactions of steps on a database server. As in `StepTransactions`, the rows that the function writes and `step.completed` are one transaction, but
+ * here the function is awaited, and has a connection of its own.
  *
- *   asked ──► taken in, among the inputs; what has gathered is written, and from here on nothing of the instance is recorded
- *         ──► a transaction is begun, the function runs in it, its result is encoded, the turn is written, COMMIT
- *         ──► what the server refused, or the function threw: rolled back, the attempt has failed
- *         ──► the attempt is over before its function: rolled back at once
- *         ──► the connection is lost before COMMIT was sent: nothing was written; tried again, as the same attempt
- *         ──► lost, or not known: the instance is dropped and loaded again
+ *   ask     ──► an input of the runner's loop: the draft is written, and the writer is locked, so that nothing of the instance is recorded
+ *           ──► a transaction begins, the function runs in it, its result is encoded, the turn is written, COMMIT
+ *   outcome ──► committed: the result is recorded and released
+ *           ──► the server refused a statement, or the function threw: rolled back, and the attempt has failed
+ *           ──► the attempt is over before its function: rolled back at once
+ *           ──► the connection was lost before COMMIT was sent: nothing was written, and the same attempt is tried again
+ *           ──► the turn was lost, or its outcome is unknown: the instance is dropped, and loaded again
  *
- * The instance is held before its transaction takes any lock in the database. Otherwise a turn of it that waits for such a lock would
- * wait for the transaction, and the transaction for the turn.
+ * The writer is locked before the transaction takes any lock in the database. Otherwise a turn of the instance could wait for such a lock, and so for the
+ * transaction, while the transaction waits for that turn.
  */
 export class StepClientTransactions {
   readonly #context: RunnerContext
@@ -31,14 +33,14 @@ export class StepClientTransactions {
     this.#submit = submit
   }
 
-  /** Gives the function's result once it is durable. An attempt that nobody waits for any more gets no answer. */
+  /** Resolves with the function's result once it is durable. For an attempt that is over, the promise stays pending. */
   async run(attempt: StepAttempt, fn: (client: unknown) => unknown): Promise<unknown> {
     const { host, timers } = this.#context
     for (let outages = 1; ; outages++) {
       await lockInTurn(attempt, this.#writer, this.#submit, () => this.#writer.sealAndLock())
       const outcome = await this.#tryOnce(attempt, fn)
       if ("value" in outcome) return outcome.value
-      // However long it takes: no instance fails because a server is away.
+      // There is no limit of tries: no instance fails because a server is unreachable.
       const { error } = outcome
       if (outages === 1) host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
       await new Promise<void>((resolve) => timers.after(retryDelayMs(outages), resolve))
@@ -68,7 +70,7 @@ export class StepClientTransactions {
     try {
       undone = await this.#writer.commitWith(transaction, entry)
     } catch (error) {
-      // The turn could not be put together: a codec failed, say.
+      // The turn could not be built, for example because a codec failed.
       await transaction.rollBack()
       this.#writer.unlock()
       throw error
@@ -78,7 +80,7 @@ export class StepClientTransactions {
     throw undone.undoneBy
   }
 
-  /** Whoever waits for an attempt that is over would wait for its function, which may never end. */
+  /** Calls the function, and rejects as soon as the attempt is over: the function may never end, and the transaction must not stay open. */
   #call(attempt: StepAttempt, fn: () => unknown): Promise<unknown> {
     const { host } = this.#context
     return new Promise((resolve, reject) => {

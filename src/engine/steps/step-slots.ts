@@ -3,10 +3,16 @@ import { isNested } from "../../core/workflow/step-id.ts"
 import { StartShare } from "../worker/start-share.ts"
 
 /**
- * The places of a worker for attempts that run at the same time. Who finds none waits in line: those that go on after what they
- * asked for inside their step, then by priority, then instances that have got on before new starts, which have a share of the places, then
- * in the order of arrival. An attempt that waits for what is inside its step
- * has no place meanwhile, so that whatever it waits for can have it.
+ * The semaphore for step functions: at most `maxConcurrentSteps` of a worker run at the same time. An attempt that finds no free slot waits. A free slot
+ * goes to the waiting attempts in this order:
+ *
+ *   1. attempts that continue, because a nested step, sleep or wait of theirs is done
+ *   2. attempts of a higher priority
+ *   3. at the same priority, instances that have progressed go before new starts, but new starts have a share (`StartShare`)
+ *   4. attempts that came earlier
+ *
+ * An attempt has no slot while it waits for a nested step, so that the nested step can have the slot. Otherwise all slots could be held by attempts that
+ * wait for steps without slots.
  */
 export class StepSlots {
   readonly #queue = new MinHeap<SlotRequest>(precedes)
@@ -15,32 +21,30 @@ export class StepSlots {
   #free: number
   #order = 0
   #isClosed = false
-
-  /** How many attempts may still be recorded as started: those of steps inside others may always, and count. */
+  /** How many attempts may still be recorded as started. Attempts of nested steps may always start, and count as well. */
   #attemptsLeft: number
   #running = 0
+  readonly #waitingToBegin = new Set<SlotRequest>()
 
   constructor(slots: number, attemptsMax = Infinity) {
     this.#free = slots
     this.#attemptsLeft = attemptsMax
   }
 
-  /** Called whenever somebody has given up a place. */
+  /** Called after each release of a slot. */
   onReleased: (() => void) | undefined
 
-  /** How many have a place. */
+  /** How many attempts have a slot. */
   get running(): number {
     return this.#running
   }
 
-  readonly #waitingToBegin = new Set<SlotRequest>()
-
-  /** How many wait for their first place. */
+  /** How many attempts wait for their first slot. */
   get waiting(): number {
     return this.#waitingToBegin.size
   }
 
-  /** Whether an attempt of that step has not begun, for want of a place. */
+  /** An attempt of this step has not begun, because no slot was free. */
   isWaitingToBegin(instance: string, step: string): boolean {
     for (const { slot } of this.#waitingToBegin) if (slot.owner.instance === instance && slot.owner.step === step) return true
     return false
@@ -51,19 +55,19 @@ export class StepSlots {
     return this.#attemptsLeft <= 0
   }
 
-  /** To be asked before an attempt is recorded as started, so that none is that could not begin. False: none may any more. */
+  /** Called before an attempt is recorded as started, so that no attempt is recorded that may not begin. False: the budget is used up. */
   reserve(): boolean {
     if (this.isSpent) return false
     this.#attemptsLeft--
     return true
   }
 
-  /** `isStart`: it is the first that its instance does. */
+  /** `isStart`: the attempt is the first thing that its instance does. */
   newSlot(priority: number, isStart: boolean, owner: StepSlotOwner): StepSlot {
     return new StepSlot(this, priority, isStart, owner)
   }
 
-  /** Nobody begins any more; those that have begun go on, with what is inside them. */
+  /** No further attempt gets its first slot. Attempts that have begun continue, and so do their nested steps. */
   close(): void {
     this.#isClosed = true
   }
@@ -83,7 +87,6 @@ export class StepSlots {
     return waiting
   }
 
-  /** It does not wait any more. */
   cancelWait(waiting: SlotRequest): void {
     this.#waitingToBegin.delete(waiting)
     waiting.grant = undefined
@@ -111,7 +114,7 @@ export class StepSlots {
       const next = this.#next()
       if (next === undefined) return
       const { grant } = next
-      // One that may not begin any more still counts among those that wait.
+      // After `close` an attempt that may not begin leaves the queue, but still counts as waiting.
       const isNestedStep = isNested(next.slot.owner.step)
       if (grant === undefined || (this.#isClosed && !next.isContinuation && !isNestedStep)) continue
       this.cancelWait(next)
@@ -123,7 +126,7 @@ export class StepSlots {
   }
 }
 
-/** One attempt's place, or its wait for one. */
+/** The slot of one attempt, or its wait for a slot. */
 export class StepSlot {
   readonly priority: number
   readonly isStart: boolean
@@ -132,7 +135,7 @@ export class StepSlot {
   #isGranted = false
   #request: SlotRequest | undefined
   #then: (() => void) | undefined
-  /** What its function has asked for inside its step and not got yet. */
+  /** How many nested asks of the function are open. */
   #openAsks = 0
   #isOver = false
 
@@ -147,22 +150,22 @@ export class StepSlot {
     this.#acquire(false, start)
   }
 
-  /** Its function has asked for something inside its step. */
+  /** The function has made a nested ask, so the attempt gives up its slot. */
   onNestedAsk(): void {
     if (++this.#openAsks > 1) return
     const then = this.#cancelRequest()
     this.#release()
-    // It needs no place any more to be told what it waited for.
+    // The attempt was waiting for a slot to get an earlier answer. It is waiting for another ask now, so it gets that answer without a slot.
     then?.()
   }
 
-  /** What it asked for is there. While there is more to come it needs no place to be told. */
+  /** Delivers the answer to a nested ask. With the last open answer the function continues, so the attempt needs a slot first. */
   deliver(settle: () => void): void {
     if (--this.#openAsks > 0 || this.#isOver) return settle()
     this.#acquire(true, settle)
   }
 
-  /** Nobody looks at what it still does. */
+  /** The attempt is over. Its function may still run, without a slot. */
   end(): void {
     this.#isOver = true
     this.#cancelRequest()
@@ -178,7 +181,7 @@ export class StepSlot {
   }
 
   #cancelRequest(): (() => void) | undefined {
-    // Once it is called it waits no longer.
+    // A request without `grant` was granted already.
     if (this.#request?.grant === undefined) return undefined
     this.#slots.cancelWait(this.#request)
     return this.#then
@@ -191,7 +194,7 @@ export class StepSlot {
   }
 }
 
-/** The attempt that a place is for. */
+/** The attempt that a slot is for. */
 export interface StepSlotOwner {
   readonly instance: string
   readonly step: string

@@ -8,14 +8,15 @@ import type { StepAttempt } from "./step-attempt.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /**
- * The steps of one instance whose functions write to tables of the user's: what they write and `step.completed` are one transaction.
+ * Transactions of steps: the rows that the function writes to the user's tables and `step.completed` are one transaction. So these rows are written
+ * exactly once. This is the version for stores in this process, where the function is synchronous.
  *
- *   asked ──► taken in, among the inputs; from here on nothing of the instance is recorded
- *         ──► in the store's transaction: the function runs, its result is encoded, the turn is written, COMMIT
- *         ──► committed: recorded and released, as any result
- *         ──► nothing written, because the function failed: the attempt has failed; all in memory is as it was
- *         ──► nothing written, because the store failed before or within: tried again later, as the same attempt
- *         ──► lost, or not known: the instance is dropped and loaded again
+ *   ask     ──► an input of the runner's loop: the writer is locked, so that nothing of the instance is recorded
+ *           ──► in the store's transaction: the function runs, its result is encoded, the turn is written, COMMIT
+ *   outcome ──► committed: the result is recorded and released
+ *           ──► the function failed: nothing was written, memory is as before, and the attempt has failed
+ *           ──► the store failed: nothing was written, and the same attempt is tried again later
+ *           ──► the turn was lost, or its outcome is unknown: the instance is dropped, and loaded again
  */
 export class StepTransactions {
   readonly #context: RunnerContext
@@ -28,7 +29,7 @@ export class StepTransactions {
     this.#submit = submit
   }
 
-  /** Gives the function's result once it is durable. An attempt that nobody waits for any more gets no answer. */
+  /** Resolves with the function's result once it is durable. For an attempt that is over, the promise stays pending. */
   async run(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown> {
     const { transactions, host, timers } = this.#context
     if (transactions === undefined) throw futile(attempt, noTransactionsError(attempt.ask.id))
@@ -37,14 +38,14 @@ export class StepTransactions {
       let value: unknown
       let called = false
       const make = (sql: Sql): EntryOf<"step.completed"> => {
-        // The store may have waited for the lock of another process, and the attempt may have timed out meanwhile.
+        // The store may have waited for another process's lock, and the attempt may have timed out in the meantime.
         if (attempt.isOver) throw new Error("the attempt is over")
         called = true
         value = host.currentScope() === attempt ? fn(sql) : host.runIn(attempt, () => fn(sql))
         return completedEntry(this.#context, attempt, synchronous(attempt, value))
       }
       try {
-        // Awaited here, and not by whoever takes it in, so that the function runs in the async context of its interceptors.
+        // Awaited here, and not by the runner's loop, so that the function runs in the async context of its interceptors.
         await this.#writer.transact(transactions, make)
         return value
       } catch (error) {
@@ -57,7 +58,7 @@ export class StepTransactions {
   }
 }
 
-/** Resolves when it is taken in, and the writer is held for it. */
+/** Resolves when the runner's loop has reached the ask, and has locked the writer for it. */
 export function lockInTurn(attempt: StepAttempt, writer: TurnWriter, submit: (input: { handle(): void }) => void, lock: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const input = {
@@ -82,22 +83,22 @@ export function completedEntry(context: RunnerContext, attempt: StepAttempt, val
 
 function synchronous(attempt: StepAttempt, value: unknown): unknown {
   if (!isThenable(value)) return value
-  // It goes on by itself, and finds the transaction closed: that is told here already.
+  // The function continues by itself, and finds the transaction closed. The error below says so already.
   value.then(undefined, () => undefined)
   throw futile(attempt, asyncTransactionError(attempt.ask.id))
 }
 
-/** How long to wait before a transaction is tried again that nothing came of. */
+/** The delay before a transaction that wrote nothing is tried again. */
 export function retryDelayMs(failures: number): number {
   return Math.min(retryMs * 2 ** (failures - 1), retryMsMax)
 }
 
 const retryMs = 100
 const retryMsMax = 5_000
-/** Some minutes, as for any other turn. Then the attempt has failed. */
+/** These retries take some minutes, as for any other turn. Then the attempt has failed. */
 const retriesMax = 40
 
-/** Not within what made it possible: that has things of its own to finish first. */
+/** Runs `then` after the current call has finished its own work. */
 function later(then: () => void): void {
   void Promise.resolve().then(then)
 }
@@ -107,7 +108,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return "then" in value && typeof value.then === "function"
 }
 
-/** No further attempt can help. */
+/** Marks the attempt: no further attempt can help. */
 function futile(attempt: StepAttempt, error: unknown): unknown {
   attempt.isFutile = true
   return error

@@ -52,7 +52,6 @@ export abstract class Worker implements RunnerContext {
   graces = 0
   abstract readonly committer: Committer
   abstract readonly messages: Messages
-
   abstract readonly residents: ResidentSet
   /** Undefined if starts do not come in crowds. */
   abstract readonly startThrottle: StartThrottle | undefined
@@ -310,6 +309,5 @@ export interface WorkerListener {
   readonly onInstanceStalled: (id: string, entry: EntryOf<"stalled">) => void
   /** A run has ended, and another run of the same instance has begun. */
   readonly onRunEnded: (id: string) => void
-
   readonly onUpdateAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
 }

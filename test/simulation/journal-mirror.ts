@@ -240,8 +240,8 @@ export class JournalMirror {
   }
 
   #checkCopy(event: BufferedEvent | undefined, entry: RawEntry, wrong: (what: string) => void): void {
-    const isEqualStart = event?.type === entry["event"] && event?.payload === JSON.stringify(entry["value"]) && event?.eventId === entry["eventId"]
-    if (!isEqualStart) wrong(`${JSON.stringify(entry)} stands where the next run is to get ${JSON.stringify(event)}`)
+    const isSameEvent = event?.type === entry["event"] && event?.payload === JSON.stringify(entry["value"]) && event?.eventId === entry["eventId"]
+    if (!isSameEvent) wrong(`${JSON.stringify(entry)} stands where the next run is to get ${JSON.stringify(event)}`)
   }
 
   /** A child is born while the run that asked for it is under way, and that it asked is durable. */

@@ -34,9 +34,9 @@ export function addDev(program: Command, cli: Invocation): void {
       const supervisor = new Supervisor(
         { entry, db, cwd, ...(options.api ? { port: options.port } : undefined) },
         {
-          onReady: (report, isRetriedStart) => {
+          onReady: (report, isReload) => {
             if (report.url !== undefined && !cli.io.signal.aborted) writeDevNote(project, { url: report.url, db, pid: process.pid })
-            cli.printLine(report, () => readyText(report, isRetriedStart, cli, entry, db))
+            cli.printLine(report, () => readyText(report, isReload, cli, entry, db))
           },
           onFailed: (message) => cli.printLine({ type: "failed", message }, () => `${style.red("not started")} ${safeText(message)}\nwaiting for a change`),
           onGone: (message) => stop(new PerdureError("DATABASE_GONE", message, { details: { db } })),
@@ -69,13 +69,13 @@ export function addDev(program: Command, cli: Invocation): void {
 
 function readyText(
   { offers, role, url }: DevReport & { readonly type: "ready" },
-  isRetriedStart: boolean,
+  isReload: boolean,
   { style, io }: Invocation,
   entry: string,
   db: string,
 ): string {
   const what = `${offers.join(", ")} of ${shownPath(entry, io.cwd)}`
-  const mark = style.green(isRetriedStart ? "reloaded" : "ready")
-  const where = isRetriedStart ? "" : `\n  database  ${shownDatabase(db, io.cwd)}${url === undefined ? "" : `\n  HTTP API  ${url}`}`
+  const mark = style.green(isReload ? "reloaded" : "ready")
+  const where = isReload ? "" : `\n  database  ${shownDatabase(db, io.cwd)}${url === undefined ? "" : `\n  HTTP API  ${url}`}`
   return `${mark} ${role === "worker" ? "" : "(standing by: another process executes) "}${what}${where}`
 }

@@ -11,7 +11,7 @@ const stopMs = 8_000
 const stableAfterMs = 1_000
 
 export interface SupervisorListener {
-  onReady(report: DevReport & { readonly type: "ready" }, isRetriedStart: boolean): void
+  onReady(report: DevReport & { readonly type: "ready" }, isReload: boolean): void
   onFailed(message: string): void
   /** The database is gone, and the process is not started again. */
   onGone(message: string): void
@@ -28,7 +28,7 @@ export class Supervisor {
   readonly #listener: SupervisorListener
   #child: ChildProcess | undefined
   #isStopped = false
-  #isRetriedStart = false
+  #isReload = false
   /** The replacement under way. Several requests meanwhile cause one further replacement. */
   #replacing: Promise<void> | undefined
   #replaceRequested = false
@@ -54,13 +54,13 @@ export class Supervisor {
     child.on("message", (report: DevReport) => {
       if (report.type === "ready") {
         isReady = true
-        this.#listener.onReady(report, this.#isRetriedStart)
+        this.#listener.onReady(report, this.#isReload)
       } else {
         hasFailed = true
         if (report.type === "gone") this.#listener.onGone(report.message)
         else this.#listener.onFailed(report.message)
       }
-      this.#isRetriedStart = true
+      this.#isReload = true
     })
     child.on("exit", (code, signal) => {
       if (this.#child !== child) return

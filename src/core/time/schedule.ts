@@ -122,11 +122,11 @@ export function withMissed(schedule: Schedule, from: number, to: number, count: 
 /** A stretch goes on in one record. */
 function logged(log: readonly FiringRecord[], record: FiringRecord): readonly FiringRecord[] {
   const last = log.at(-1)
-  if (record.outcome === "started" || last === undefined || last.outcome === "started" || !isEqualStart(last, record)) return [...log, record].slice(-logMax)
+  if (record.outcome === "started" || last === undefined || last.outcome === "started" || !isSameOutcome(last, record)) return [...log, record].slice(-logMax)
   return log.with(-1, { ...last, from: Math.min(last.from, record.from), to: Math.max(last.to, record.to), count: last.count + record.count })
 }
 
-function isEqualStart(a: FiringRecord, b: FiringRecord): boolean {
+function isSameOutcome(a: FiringRecord, b: FiringRecord): boolean {
   return a.outcome === "skipped" && b.outcome === "skipped" ? a.because === b.because : a.outcome === b.outcome
 }
 

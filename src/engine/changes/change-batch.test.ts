@@ -3,7 +3,7 @@ import { Payload } from "../../core/values/value-codec.ts"
 import type { Entry } from "../../core/journal/journal.ts"
 import { encodeEntries } from "../../core/journal/turn-codec.ts"
 import type { ChangeRow } from "../../ports/change-stream.ts"
-import { ChangeReading } from "./change-batch.ts"
+import { ChangeDecoder } from "./change-batch.ts"
 
 let position = 0
 function row(at: number, run: number, entry: Entry): ChangeRow {
@@ -16,8 +16,8 @@ const started = (attempt: number): Entry => ({ type: "step.started", id: "a", at
 const completed: Entry = { type: "step.completed", id: "a", value: Payload.undefined }
 
 it("how long an attempt took is the same for all readers, whoever else is behind or ahead", () => {
-  const reading = new ChangeReading()
-  const read = (...rows: ChangeRow[]) => reading.batch(undefined, { rows, cursor: "c" }).changes.map(({ data }) => [data.attempt, data.durationMs])
+  const decoder = new ChangeDecoder()
+  const read = (...rows: ChangeRow[]) => decoder.decode(undefined, { rows, cursor: "c" }).changes.map(({ data }) => [data.attempt, data.durationMs])
   const [first, second, end] = [row(1_000, 1, started(1)), row(2_000, 1, started(2)), row(2_500, 1, completed)]
   read(first, second)
   // Somebody else begins from the start.

@@ -5,17 +5,17 @@ import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
 import type { Directory } from "../../ports/directory.ts"
 
-/** A page of journal rows as what it tells, made once for all who read it: what the entries held is not kept. */
+/** The changes in a page of journal rows. A batch is made once for all of its readers, and does not keep the values of the entries. */
 export interface ChangeBatch {
-  /** There was nothing to read. */
+  /** True if the page had no rows. */
   readonly isEmpty: boolean
   readonly changes: readonly Change[]
   readonly instances: ReadonlySet<string>
-  /** Of the store: where to go on. */
+  /** The cursor of the store after this page. */
   readonly cursor: string
 }
 
-/** Where somebody stands: after a place in the store's stream, and within the row that follows, after a position. */
+/** The place of a reader: after a cursor of the store, and after a position within the row that follows the cursor. */
 export interface ChangePlace {
   readonly after: string | undefined
   readonly passed?: { readonly incarnation: string; readonly position: number }
@@ -23,7 +23,7 @@ export interface ChangePlace {
 
 const cursorForm = /^([^~]*)(?:~(.+)~(\d{1,16}))?$/
 
-/** The text of a place is the store's cursor, or for one within a row `<the store's before it>~<incarnation>~<position>`. */
+/** The text of a place is a cursor of the store. A place within a row is `<cursor of the store before the row>~<incarnation>~<position>`. */
 function placeOf(cursor: string): ChangePlace | undefined {
   const [whole, after = "", incarnation, position] = cursorForm.exec(cursor) ?? []
   if (whole === undefined) return undefined
@@ -31,17 +31,17 @@ function placeOf(cursor: string): ChangePlace | undefined {
   return { after: after === "" ? undefined : after, passed: { incarnation, position: Number(position) } }
 }
 
-/** So many are read at a time. */
-export const pageRows = 100
+/** How many journal rows a page has at most. */
+export const pageRowsMax = 100
 
-/** One page of the changes of an instance, for whoever follows them from elsewhere. */
+/** Reads one page of the changes of an instance. A client that polls calls it again with the cursor of the page. */
 export async function readChanges(directory: Directory, instance: string, cursor: string | undefined): Promise<Pick<ChangeBatch, "changes" | "cursor">> {
   const place: ChangePlace = cursor === undefined ? { after: undefined } : cursor === "latest" ? { after: await directory.latestChange() } : knownPlace(cursor)
-  const batch = new ChangeReading().batch(place.after, await directory.changes(place.after, pageRows, instance))
+  const batch = new ChangeDecoder().decode(place.after, await directory.changes(place.after, pageRowsMax, instance))
   return { changes: afterPlace(batch.changes, place), cursor: batch.cursor }
 }
 
-/** Without those of the row that were passed already. */
+/** Leaves out the changes of the row that are before the place of the reader. */
 export function afterPlace(changes: readonly Change[], { passed }: ChangePlace): readonly Change[] {
   return passed ? changes.filter(({ id, position }) => position > passed.position || id !== `${passed.incarnation}:${position}`) : changes
 }
@@ -54,11 +54,11 @@ export function knownPlace(cursor: string): ChangePlace {
 
 const startsMax = 10_000
 
-/** Makes changes of rows. It remembers when attempts began, of as many as the last pages told, to say how long they took. */
-export class ChangeReading {
+/** Turns journal rows into changes. It remembers when recent attempts began, so that a change can say how long its attempt took. */
+export class ChangeDecoder {
   #starts = new Map<string, { readonly at: number; readonly attempt: number }>()
 
-  batch(after: string | undefined, { rows, cursor }: ChangePage): ChangeBatch {
+  decode(after: string | undefined, { rows, cursor }: ChangePage): ChangeBatch {
     const changes: Change[] = []
     let before = after
     for (const row of rows) {
@@ -103,7 +103,7 @@ export class ChangeReading {
     if (step === undefined) return data
     const key = `${ofRun} ${step}`
     if (type === "step.started") {
-      // One who reads from further back must not take from the others what they have passed.
+      // A reader that is further back must not replace the start of a later attempt.
       if ((this.#starts.get(key)?.attempt ?? 0) > (attempt ?? 1)) return data
       if (this.#starts.size >= startsMax) this.#starts.delete(this.#starts.keys().next().value ?? "")
       this.#starts.delete(key)

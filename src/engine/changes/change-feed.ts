@@ -2,7 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Directory } from "../../ports/directory.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Hint } from "../../ports/store.ts"
-import { type ChangeBatch, ChangeReading, pageRows } from "./change-batch.ts"
+import { type ChangeBatch, ChangeDecoder, pageRowsMax } from "./change-batch.ts"
 import type { EngineListener } from "../engine-listener.ts"
 import { PacedQueue } from "../worker/paced-queue.ts"
 import { RecentBatches } from "./recent-batches.ts"
@@ -10,46 +10,45 @@ import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.
 import type { Timers } from "../worker/timers.ts"
 
 const storeRetryMs = 1_000
-/** Stands for all followers that wait at the tail, in a read for all of them. */
+/** Stands for all followers that wait at the tail. One read serves all of them. */
 const everyone: ChangeWaiter = { instance: undefined, joined: 0 }
-/** How many followers are given a batch in one turn of the event loop. The work of instances goes on between two turns. */
+/** How many followers get a batch in one turn of the event loop. Instances go on between two turns. */
 const deliveriesMax = 16
 
-/** Somebody who has read all there was and waits for more. */
+/** One follower of the feed. */
 export interface ChangeWaiter {
-  /** Of this one only. */
+  /** The only instance that the follower is about; undefined if it follows all. */
   readonly instance: string | undefined
   /** How many followers had joined the feed when this follower joined, itself included. */
   readonly joined: number
-  /** It is told no more, also where it has not begun to wait. */
+  /** The follower has left: it gets no more changes. */
   hasLeft?: true
   wake?: ((batch: ChangeBatch | "again" | undefined) => void) | undefined
 }
 
 /**
- * Hands changes to whoever follows them. Those who are behind read pages for themselves, and hold nothing but the page they are in. Those
- * who wait cost nothing: one look at what came after the tail, for all of them together, follows each signal that something was written.
- * Followers at the same place get the same batch object, so that a batch can be encoded once for all of them. Batches are delivered to a few
+ * Delivers changes to followers. A follower that is behind reads pages of its own, and holds only its current page. Followers that have read everything
+ * wait at the tail. After each signal that something was written, one read after the tail serves all of them. Followers at the same place get the same batch object, so that a batch can be encoded once for all of them. Batches are delivered to a few
  * followers per turn of the event loop. What is written while a batch is delivered to many followers goes into their next batch.
  */
 export class ChangeFeed implements EngineListener {
   readonly #directory: Directory
   readonly #host: Host
   readonly #timers: Timers
-  readonly #reading = new ChangeReading()
+  readonly #decoder = new ChangeDecoder()
   readonly #fallbackPoll: FallbackPoll
   readonly #waiting = new Map<ChangeWaiter, string>()
   readonly #deliveries: PacedQueue
   readonly #recent = new RecentBatches()
-  /** Pages that are being read: many who stand at the same place ask once. */
+  /** The reads under way. Followers at the same place share one read. */
   readonly #underWay = new Map<string, Promise<ChangeBatch>>()
-  /** All that came up to here was handed to those who wait, whenever they began to. Undefined: nobody waits. */
+  /** The cursor up to which all waiting followers have the changes. Undefined while no follower waits. */
   #tail: string | undefined
   #signals = 0
-  /** The value of `#signals` before the last look at what came after the tail. */
+  /** The value of `#signals` before the last read after the tail. */
   #seenSignals = 0
   #passing: Promise<void> | undefined
-  #looking = false
+  #isReadingTail = false
   #readers = 0
   #joined = 0
   #closed = false
@@ -63,10 +62,10 @@ export class ChangeFeed implements EngineListener {
     this.#fallbackPoll = new FallbackPoll(pollOptions, () => this.signal())
   }
 
-  /** Something was written, here or elsewhere. */
+  /** Something was written, in this process or in another one. */
   signal(): void {
     this.#signals++
-    if (this.#waiting.size > 0 && !this.#looking) void this.#look()
+    if (this.#waiting.size > 0 && !this.#isReadingTail) void this.#readTail()
   }
 
   onCommit(): void {
@@ -77,21 +76,21 @@ export class ChangeFeed implements EngineListener {
     if (changed) this.signal()
   }
 
-  /** Nothing is left to deliver or to read that only waits for a turn of the event loop. */
+  /** True if no read and no delivery is under way. */
   get idle(): boolean {
-    return !this.#looking && this.#deliveries.idle
+    return !this.#isReadingTail && this.#deliveries.idle
   }
 
   get isClosed(): boolean {
     return this.#closed
   }
 
-  /** The store is gone; undefined: it is not. */
+  /** The error of a store that is gone. */
   get gone(): PerdureError | undefined {
     return this.#gone
   }
 
-  /** Whoever waits is told that there will be no more; or that the store is gone, which is no regular end. */
+  /** Ends the iterations of all followers. If the store is gone, they reject instead. */
   close(refusal?: unknown): void {
     this.#closed = true
     if (PerdureError.is(refusal, "DATABASE_GONE")) this.#gone = refusal
@@ -105,21 +104,21 @@ export class ChangeFeed implements EngineListener {
 
   leave(waiter: ChangeWaiter): void {
     if (--this.#readers === 0) {
-      this.#reading.forget()
+      this.#decoder.forget()
       this.#recent.forget()
     }
     waiter.hasLeft = true
     this.#wake(waiter, undefined)
   }
 
-  /** What comes after the place, as soon as there is something. Undefined: nothing will. */
+  /** Resolves with the changes after the place as soon as there are any. Resolves with undefined at the end of the iteration. */
   async next(after: string | undefined, waiter: ChangeWaiter): Promise<ChangeBatch | undefined> {
     for (;;) {
-      // Whoever reads much must not keep the others from their turn.
+      // A follower that reads many pages must not block the event loop.
       await this.#macrotask()
       if (this.#closed || waiter.hasLeft) return this.#end(waiter)
       let woken: ChangeBatch | "again" | undefined
-      // A follower at the tail need not read: the next look at the store is for all who wait there.
+      // A follower at the tail does not read: the next read after the tail serves it.
       if (after !== undefined && after === this.#tail) woken = await this.#wait(waiter, after)
       else {
         await this.#deliveries.enter()
@@ -128,7 +127,7 @@ export class ChangeFeed implements EngineListener {
         const batch = await this.#readOrWait(after, waiter)
         if (batch === undefined || this.#closed || waiter.hasLeft) return this.#end(waiter)
         if (batch !== "again" && !batch.isEmpty) return batch
-        // Whatever was written since the look began may not have been in it, and may have been handed out before this one waits.
+        // A change that was written during the read may be missing in it. It may also have been delivered before this follower waits.
         if (batch === "again" || signals !== this.#signals || tail !== this.#tail) continue
         woken = await this.#wait(waiter, batch.cursor)
       }
@@ -146,7 +145,7 @@ export class ChangeFeed implements EngineListener {
     return this.#directory.latestChange()
   }
 
-  /** Whether the instance is there at all. */
+  /** True if the store has the instance. */
   async has(instance: string): Promise<boolean> {
     return (await this.#directory.get(instance)) !== undefined
   }
@@ -169,7 +168,7 @@ export class ChangeFeed implements EngineListener {
   }
 
   #read(after: string | undefined, { instance, joined }: ChangeWaiter): Promise<ChangeBatch> {
-    // One that began before something was written, or handed out, is not for those who come after that.
+    // A read that began before a signal or a delivery does not serve a follower that comes after it.
     const moment = `${this.#signals} ${this.#tail ?? ""}`
     const key = JSON.stringify([after ?? 0, instance, moment])
     const underWay = this.#underWay.get(key)
@@ -178,8 +177,8 @@ export class ChangeFeed implements EngineListener {
     if (recent) return Promise.resolve(recent)
     const joinedBefore = this.#joined
     const reading = this.#directory
-      .changes(after, pageRows, instance)
-      .then((page) => this.#recent.keep(after, instance, { batch: this.#reading.batch(after, page), joined: joinedBefore, moment }))
+      .changes(after, pageRowsMax, instance)
+      .then((page) => this.#recent.keep(after, instance, { batch: this.#decoder.decode(after, page), joined: joinedBefore, moment }))
       .finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, reading)
     return reading
@@ -195,7 +194,7 @@ export class ChangeFeed implements EngineListener {
     const woken = new Promise<ChangeBatch | "again" | undefined>((resolve) => {
       waiter.wake = resolve
     })
-    if (this.#seenSignals !== this.#signals && !this.#looking) void this.#look()
+    if (this.#seenSignals !== this.#signals && !this.#isReadingTail) void this.#readTail()
     return woken
   }
 
@@ -210,30 +209,30 @@ export class ChangeFeed implements EngineListener {
     wake?.(batch)
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true
+  async #readTail(): Promise<void> {
+    this.#isReadingTail = true
     try {
       do {
-        // What is written meanwhile is looked at together with it.
+        // Changes that are written during this macrotask are read together.
         await this.#macrotask()
         this.#seenSignals = this.#signals
-        while (await this.#handOut());
+        while (await this.#deliverPage());
       } while (this.#waiting.size > 0 && this.#seenSignals !== this.#signals)
     } catch (error) {
-      // Whoever it is for is told by a look of its own; the others wait on.
+      // Each follower reads again for itself, and gets the error from its own read.
       if (isFinal(error)) for (const waiter of [...this.#waiting.keys()]) this.#wake(waiter, "again")
       else if (!this.#closed) {
         this.#host.log.error("changes could not be read; trying again", { error })
         this.#timers.after(storeRetryMs, () => this.signal())
       }
     } finally {
-      this.#looking = false
+      this.#isReadingTail = false
       if (this.#waiting.size > 0) this.#fallbackPoll.continue()
     }
   }
 
-  /** False: there is no more, or nobody waits. */
-  async #handOut(): Promise<boolean> {
+  /** Reads one page after the tail and delivers it. Returns false if there is none, or if no follower waits. */
+  async #deliverPage(): Promise<boolean> {
     const tail = this.#tail
     if (tail === undefined) return false
     const batch = await this.#read(tail, everyone)
@@ -246,7 +245,7 @@ export class ChangeFeed implements EngineListener {
     return true
   }
 
-  /** The same one for all: then those who stand at the same place ask together. */
+  /** One macrotask for all followers, so that followers at the same place read together. */
   #macrotask(): Promise<void> {
     this.#passing ??= new Promise((resolve) =>
       this.#host.quiesce(() => {
@@ -258,7 +257,7 @@ export class ChangeFeed implements EngineListener {
   }
 }
 
-/** Trying again does not help. */
+/** True if another try cannot succeed. */
 function isFinal(error: unknown): boolean {
   return PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_GONE") || PerdureError.is(error, "DATABASE_CORRUPT")
 }

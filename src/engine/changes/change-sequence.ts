@@ -6,7 +6,7 @@ import type { ChangeIterator, Changes } from "../../client-api/client-api.ts"
 import { notFound } from "../instances/instance-errors.ts"
 import { engineClosed } from "../instances/result-waiters.ts"
 
-/** The changes of all instances, or of one, from a cursor on. Every iteration begins there anew. */
+/** The changes of all instances, or of one, after a cursor. Each iteration begins at the cursor. */
 export class ChangeSequence implements Changes {
   readonly #feed: () => ChangeFeed
   readonly #cursor: string | undefined
@@ -23,22 +23,22 @@ export class ChangeSequence implements Changes {
   }
 }
 
-/** An iteration that also gives what it has in pages. Iterations at the same place get the same array. */
+/** An iteration that also gives changes in pages. Iterations at the same place get the same array. */
 export interface PagedChanges extends ChangeIterator {
-  /** The next changes, at least one. Undefined: there will be no more. */
+  /** The next changes, at least one; undefined at the end of the iteration. */
   nextPage(): Promise<readonly Change[] | undefined>
 }
 
-/** One who follows changes. Between two calls it holds its place and what is left of a page. */
+/** One iteration over changes. Between two calls it holds its place and the rest of its page. */
 export class ChangeReader implements PagedChanges {
   readonly #feed: ChangeFeed
   readonly #waiter: ChangeWaiter
   #place: Promise<ChangePlace>
   #page: readonly Change[] = []
   #at = 0
-  /** Where the page ends. */
+  /** The cursor after the page. */
   #end: string | undefined
-  #stands: string | undefined
+  #cursor: string | undefined
   #isOver = false
   readonly #calls = new SerialQueue()
 
@@ -46,7 +46,7 @@ export class ChangeReader implements PagedChanges {
     this.#feed = feed
     this.#waiter = feed.join(instance)
     this.#place = this.#begin(cursor, instance)
-    // Told by the first call.
+    // The first call rejects with the error.
     this.#place.catch(() => undefined)
   }
 
@@ -58,7 +58,7 @@ export class ChangeReader implements PagedChanges {
     return this.#calls.do(() => this.#advancePage())
   }
 
-  /** Ends a call that waits, too. */
+  /** Ends the iteration, and a call that waits. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#leave()
     return { done: true, value: undefined }
@@ -66,18 +66,18 @@ export class ChangeReader implements PagedChanges {
 
   async cursor(): Promise<string | undefined> {
     await this.#place
-    return this.#stands
+    return this.#cursor
   }
 
   async #begin(cursor: string | undefined, instance: string | undefined): Promise<ChangePlace> {
     if (this.#feed.isClosed) throw this.#feed.gone ?? engineClosed()
-    this.#stands = cursor
+    this.#cursor = cursor
     const latest = cursor === "latest" ? this.#feed.latest() : undefined
     latest?.catch(() => undefined)
     if (instance !== undefined && !(await this.#feed.has(instance))) throw notFound(instance)
     if (latest) {
-      this.#stands = await latest
-      return { after: this.#stands }
+      this.#cursor = await latest
+      return { after: this.#cursor }
     }
     if (cursor === undefined) return { after: undefined }
     return knownPlace(cursor)
@@ -87,7 +87,7 @@ export class ChangeReader implements PagedChanges {
     const change = (await this.#hasPage()) ? this.#page[this.#at] : undefined
     if (change === undefined) return { done: true, value: undefined }
     this.#at++
-    this.#stands = this.#at === this.#page.length ? this.#end : change.cursor
+    this.#cursor = this.#at === this.#page.length ? this.#end : change.cursor
     return { done: false, value: change }
   }
 
@@ -95,11 +95,11 @@ export class ChangeReader implements PagedChanges {
     if (!(await this.#hasPage())) return undefined
     const rest = this.#at === 0 ? this.#page : this.#page.slice(this.#at)
     this.#page = []
-    this.#stands = this.#end
+    this.#cursor = this.#end
     return rest
   }
 
-  /** False: there will be no more. */
+  /** Reads the next page if this one is used up. Returns false at the end of the iteration. */
   async #hasPage(): Promise<boolean> {
     try {
       while (!this.#isOver) {
@@ -122,7 +122,7 @@ export class ChangeReader implements PagedChanges {
     this.#page = afterPlace(changes, place)
     this.#at = 0
     this.#end = cursor
-    if (this.#page.length === 0) this.#stands = cursor
+    if (this.#page.length === 0) this.#cursor = cursor
     this.#place = Promise.resolve({ after: cursor })
   }
 

@@ -1,21 +1,20 @@
 import type { ChangeBatch } from "./change-batch.ts"
 
-/** What is kept, in UTF-16 units. A batch that is larger is kept alone. */
+/** The size of all kept batches, in UTF-16 units. A larger batch is kept alone. */
 const unitsMax = 2_000_000
-/** What a change counts beside the message of its error, which may be long. */
+/** The size of a change without the message of its error, which may be long. */
 const changeUnits = 500
 
 /**
- * The batches of changes that were read last. Followers that are a little behind the others get the same objects without a read of the store,
- * and what was made of them once, such as their bytes, serves all. A batch stays true, as what comes later comes after its cursor; an empty batch
- * is true until something is written. But a batch may have changes of instances that were deleted since: so only followers get it that had joined
- * before it was read.
+ * A cache of the batches of changes that were read last. Followers that are slightly behind get the same objects without a read of the store, and share
+ * the bytes that a batch was encoded into. A batch stays valid, because later changes come after its cursor. An empty batch is valid until something is
+ * written. A batch may have changes of instances that were deleted since, so only followers get it that had joined before it was read.
  */
 export class RecentBatches {
   readonly #batches = new Map<string, RecentBatch & { readonly units: number }>()
   #units = 0
 
-  /** `joined`: how many followers had joined when the one that asks did. `moment`: an empty batch of another moment is not true any more. */
+  /** `joined` is how many followers had joined when the asking follower did. An empty batch is valid only in the moment in which it was read. */
   after(after: string | undefined, instance: string | undefined, joined: number, moment: string): ChangeBatch | undefined {
     const recent = this.#batches.get(keyOf(after, instance))
     if (recent === undefined || recent.joined < joined) return undefined
@@ -49,9 +48,9 @@ export class RecentBatches {
 
 export interface RecentBatch {
   readonly batch: ChangeBatch
-  /** How many followers had joined when it was read. */
+  /** How many followers had joined when the batch was read. */
   readonly joined: number
-  /** Tells the state that it was read in from the state after something was written or handed out. */
+  /** A token that changes when something is written or delivered. */
   readonly moment: string
 }
 

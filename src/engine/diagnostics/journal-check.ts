@@ -9,27 +9,27 @@ import type { NewInstance } from "../../ports/journal-store.ts"
 import { replayRun, shortPatience, type ReplayHost } from "./read-only-replay.ts"
 
 /**
- * Replays journals of instances that are not over against other code, to say before a deploy what that deploy would do to them. Nothing is
- * written, and no step is run. Journals are taken as they come, some at a time: their number does not matter.
+ * Replays the journals of open instances with other code, to say before a deploy what the deploy would do to them. Nothing is written, and no step is
+ * run. A bounded number of journals is in memory at a time.
  */
 export async function checkAll(workflows: readonly AnyWorkflow[], journals: AsyncIterable<CheckedJournal>, host: CheckHost): Promise<CheckReport> {
   const checker = new JournalChecker(workflows, host)
-  const under = new Set<Promise<void>>()
+  const underWay = new Set<Promise<void>>()
   for await (const journal of journals) {
     if (host.signal?.aborted === true) break
-    const one: Promise<void> = checker.check(journal).finally(() => under.delete(one))
-    under.add(one)
-    if (under.size >= concurrencyMax) await Promise.race(under)
+    const check: Promise<void> = checker.check(journal).finally(() => underWay.delete(check))
+    underWay.add(check)
+    if (underWay.size >= concurrencyMax) await Promise.race(underWay)
   }
-  await Promise.all(under)
+  await Promise.all(underWay)
   return checker.report
 }
 
 const concurrencyMax = 64
-/** Of one workflow and version: so many are waited for, and if that helped none of them, the others are not. */
+/** After this many waits that helped no instance of a workflow and version, further instances of that version do not wait. */
 const waitedInVainMax = 10
 
-/** An instance that is not over, with the entries of its runs, or of the last one. */
+/** An open instance with the entries of all of its runs, or of the last run. */
 export interface CheckedJournal {
   readonly instance: NewInstance
   readonly status?: Status
@@ -39,21 +39,21 @@ export interface CheckedJournal {
 export interface CheckHost extends Pick<ReplayHost, "quiesce"> {
   /** Runs workflow code in its scope. */
   enter(instance: string, run: () => void): void
-  /** Time for code that awaits something of its own, such as `import()`. */
+  /** Waits for code that awaits something outside `ctx`, such as `import()`. Resolves with true if the code became active. */
   wait(activity: Promise<void>): Promise<boolean>
   onProgress?(checked: number): void
   readonly signal?: AbortSignal
 }
 
 /**
- * `stalls`: it would stall, where it asks for something else than its journal has. `fails`: the code throws at once on what is recorded. `no-version`: nobody
- * offers its version. `unreadable`: its journal could not be read.
+ * `stalls`: the instance would stall, because the code asks for something else than its journal has. `fails`: the code throws on the recorded entries.
+ * `no-version`: the given workflows lack its version. `unreadable`: its journal could not be read.
  */
 export type CheckProblemKind = "stalls" | "fails" | "no-version" | "unreadable"
 
 /** An instance that the code does not fit. */
 export interface CheckProblem {
-  /** What would become of it. */
+  /** What would happen to the instance. */
   readonly kind: CheckProblemKind
   /** The id of the instance. */
   readonly instance: string
@@ -61,27 +61,27 @@ export interface CheckProblem {
   readonly workflow: string
   /** The version that it was started with. */
   readonly version: string
-  /** Its status when it was read; undefined: the source does not tell. */
+  /** Its status when it was read; undefined if the source does not have it. */
   readonly status?: Status
-  /** What does not fit, in a sentence. */
+  /** The problem in a sentence. */
   readonly message: string
-  /** Of `stalls`: the step at which code and journal part. */
+  /** For `stalls`: the step at which code and journal disagree. */
   readonly step?: string
-  /** Of `stalls`: where in the journal that is. */
+  /** For `stalls`: the position of that step in the journal. */
   readonly position?: number
-  /** Of `stalls`: what the journal has there. */
+  /** For `stalls`: what the journal has there. */
   readonly expected?: string
-  /** Of `stalls`: what the code asks for instead. */
+  /** For `stalls`: what the code asks for instead. */
   readonly found?: string
 }
 
-/** What `checkJournals` found. */
+/** The result of `checkJournals`. */
 export interface CheckReport {
   /** How many instances were checked. */
   readonly checked: number
   /** Instances that the code does not fit and that were not stalled before. */
   readonly problems: readonly CheckProblem[]
-  /** Stalled already, and the code would not help them. */
+  /** Instances that are stalled already, and would stay stalled with this code. */
   readonly stillStalled: readonly CheckProblem[]
   /** Ids of stalled instances that the code fits: resume them after the deploy. */
   readonly cured: readonly string[]
@@ -130,7 +130,7 @@ class JournalChecker {
         patience: (activity) => this.#patience(workflow, activity),
       })
       const { outcome } = execution
-      // One that is being cancelled or rolled back ends in an error, as it should.
+      // The code of an instance that is cancelled or rolled back is expected to throw.
       if (!outcome || outcome.ok || state.ended || state.cancel || isUnwinding(state)) return undefined
       return { kind: "fails", message: `its code throws on what is recorded: ${failureText(outcome.error, workflow)}` }
     } catch (error) {

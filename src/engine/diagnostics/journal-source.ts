@@ -9,32 +9,35 @@ import type { CheckedJournal } from "./journal-check.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import type { JournalExport } from "./read-only-replay.ts"
 
-/** Where journals to be checked come from: a client of the engine that runs the instances, or journals that somebody kept. */
+/** The source of journals to check: a client of the engine that runs the instances, or exported journals. */
 export type JournalSource = Pick<Client, "list" | "describe" | "get"> | Iterable<JournalExport> | AsyncIterable<JournalExport>
 
 const openStatuses = ["queued", "running", "sleeping", "waiting", "paused", "stalled"] as const satisfies readonly Status[]
 
 const pageSize = 200
 
-/** `codecs`: of journals that were kept as a store has them; an engine brings its own. */
+/** `codecs` decode exported journals. An engine has codecs of its own. */
 export function journalsOf(source: JournalSource, filter: ListFilter = {}, codecs?: PayloadCodecs): AsyncIterable<CheckedJournal> {
-  if (Symbol.asyncIterator in source || Symbol.iterator in source) return exported(source, codecs)
-  // An engine of this process: straight from its store, without a detour over values.
+  if (Symbol.asyncIterator in source || Symbol.iterator in source) return fromExports(source, codecs)
+  // The journals of an engine in this process are read from its store, without decoding values.
   const parts = "parts" in source ? (source.parts as { readonly store: Store } | undefined) : undefined
-  return parts ? stored(parts.store, filter) : told(source, filter)
+  return parts ? fromStore(parts.store, filter) : fromClient(source, filter)
 }
 
-async function* exported(journals: Iterable<JournalExport> | AsyncIterable<JournalExport>, codecs: PayloadCodecs | undefined): AsyncGenerator<CheckedJournal> {
+async function* fromExports(
+  journals: Iterable<JournalExport> | AsyncIterable<JournalExport>,
+  codecs: PayloadCodecs | undefined,
+): AsyncGenerator<CheckedJournal> {
   for await (const { instance, rows } of journals) yield { instance, recorded: rows.flatMap((row) => decodeRow(codecs ? { ...row, codecs } : row)) }
 }
 
-async function* stored(store: Store, filter: ListFilter): AsyncGenerator<CheckedJournal> {
+async function* fromStore(store: Store, filter: ListFilter): AsyncGenerator<CheckedJournal> {
   const { workflow, idPrefix } = filter
   const wanted = { status: openStatuses, ...(workflow === undefined ? undefined : { workflow }), ...(idPrefix === undefined ? undefined : { idPrefix }) }
   for (let cursor: string | undefined; ;) {
     const page = await store.directory.list(wanted, { limit: pageSize, order: "oldest", ...(cursor === undefined ? undefined : { cursor }) })
     for (const row of page.items) {
-      // It may have gone on since, or be gone.
+      // The instance may have advanced since, or may be deleted.
       const now = await store.directory.get(row.id)
       if (now === undefined || now.incarnation !== row.incarnation || now.endPosition !== undefined) continue
       yield { instance: now, status: now.status, recorded: (await loadRun(store.journal, now)).recorded }
@@ -44,7 +47,7 @@ async function* stored(store: Store, filter: ListFilter): AsyncGenerator<Checked
   }
 }
 
-async function* told(client: Pick<Client, "list" | "describe" | "get">, filter: ListFilter): AsyncGenerator<CheckedJournal> {
+async function* fromClient(client: Pick<Client, "list" | "describe" | "get">, filter: ListFilter): AsyncGenerator<CheckedJournal> {
   for (let cursor: string | undefined; ;) {
     const page = await client.list({ ...filter, status: openStatuses, limit: pageSize, order: "oldest", ...(cursor === undefined ? undefined : { cursor }) })
     for (const summary of page.instances) {
@@ -66,9 +69,9 @@ async function historyOf(client: Pick<Client, "get">, id: string): Promise<Recor
   }
 }
 
-/** The way back from what a client is shown. */
+/** Makes an entry of the form that a client gets. */
 function recordedOf({ position, run, at, type, data }: HistoryEntry): Recorded {
-  // What is undefined does not come over the wire.
+  // JSON leaves out a value that is undefined.
   const value = "value" in data || hasValue(type) ? { value: Payload.of(encodeValue(data["value"], { what: type, bytesMax: Infinity })) } : undefined
   return { position, run, at, entry: { ...data, type, ...value } as unknown as Entry }
 }

@@ -13,30 +13,30 @@ import type { JournalRow, NewInstance } from "../../ports/journal-store.ts"
 import { describeDisagreement, type Disagreement } from "../runner/replay.ts"
 import { ReleaseQueue } from "../runner/release-queue.ts"
 
-/** An instance and its whole journal, as tests and people pass it around. */
+/** An instance and its whole journal, as `journal` of a test engine returns it. */
 export interface JournalExport {
-  /** Who the instance is: its id, incarnation, workflow, version, creation and tags. */
+  /** The identity of the instance: its id, incarnation, workflow, version, creation and tags. */
   readonly instance: NewInstance
-  /** Its journal as it is stored, from the first row on. */
+  /** Its journal rows as the store has them, from the first row on. */
   readonly rows: readonly JournalRow[]
 }
 
-/** What a replay came to. */
+/** The result of a replay. */
 export interface Replayed {
-  /** What the code came to, if the journal takes it that far. */
+  /** The outcome of the code, if the journal reaches the end of the code. */
   readonly outcome: Outcome | undefined
   /** Ids that the code asks for beyond the journal. */
   readonly asked: readonly string[]
-  /** What the journal says of the instance: its status, open steps and buffered events. */
+  /** The state of the instance after the journal: its status, open steps and buffered events. */
   readonly state: InstanceState
 }
 
-/** What replay needs of the platform. */
+/** The platform functions that a replay needs. */
 export interface ReplayHost {
   quiesce(then: () => void): void
   /** Runs workflow code in its scope. */
   enter(run: () => void): void
-  /** The code has not come to something that is recorded: it may await something of its own. False: it has had its time, without any activity. */
+  /** Waits for code that has not reached a recorded ask. It may await something outside `ctx`. Returns false if the code stayed inactive until the time was up. */
   patience(activity: Promise<void>): Promise<boolean>
 }
 
@@ -47,7 +47,7 @@ export interface ReplayedRun {
 
 const patienceMacrotasks = 50
 
-/** Macrotasks enough for code that awaits plain computation. */
+/** Waits for a few macrotasks, which is enough for code that awaits plain computation. */
 export async function shortPatience(activity: Promise<void>, quiesce: ReplayHost["quiesce"]): Promise<boolean> {
   let isActive = false
   void activity.then(() => (isActive = true))
@@ -55,7 +55,7 @@ export async function shortPatience(activity: Promise<void>, quiesce: ReplayHost
   return isActive
 }
 
-/** Runs the code against a journal, without a store and without running any step; throws where the two disagree. */
+/** Runs the code on a journal, without a store and without running a step. Throws `JOURNAL_MISMATCH` if the two disagree. */
 export async function replay(
   workflow: AnyWorkflow,
   { instance, rows }: JournalExport,
@@ -68,7 +68,7 @@ export async function replay(
   return { outcome: execution.outcome, asked: execution.asks.fresh.keys(), state }
 }
 
-/** The same for the entries of one run; answers the execution as the journal leaves it. */
+/** Replays the entries of one run. Returns the execution in the state after the last entry. */
 export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, recorded: readonly Recorded[], host: ReplayHost): Promise<ReplayedRun> {
   const state = new InstanceState()
   let stalled: Disagreement | undefined
@@ -108,7 +108,7 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   )
 }
 
-/** The code asks, and nothing comes of it. */
+/** The environment of code whose asks have no effect. */
 function readOnlySpec(
   workflow: AnyWorkflow,
   { id, incarnation, version }: NewInstance,

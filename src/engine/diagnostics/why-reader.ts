@@ -11,7 +11,7 @@ import { explain } from "./why.ts"
 
 const childrenMax = 10
 
-/** Why an instance does not move: looks up all that bears on it. */
+/** Reads everything that explains why an instance does not move. */
 export async function readWhy({ parts, role }: EngineCore, id: string): Promise<Why> {
   const { registry, host, settings, worker, store } = parts
   const row = await existingRow(store, id)
@@ -29,7 +29,7 @@ export async function readWhy({ parts, role }: EngineCore, id: string): Promise<
     queues: settings.queues,
     isWorker: role === "worker",
     cancelGraceMs: settings.cancelGraceMs,
-    isInLine: (step) => worker.stepSlots?.isWaitingToBegin(id, step) === true,
+    isQueuedForWorker: (step) => worker.stepSlots?.isWaitingToBegin(id, step) === true,
     concurrentStepsMax: settings.concurrentStepsMax,
     line: row.slots === "queuedForSlot" ? await store.flow.waitOf(id) : undefined,
     workers: await store.directory.workers(),
@@ -37,7 +37,7 @@ export async function readWhy({ parts, role }: EngineCore, id: string): Promise<
   })
 }
 
-/** Some of them: where there are many, one of them says little. */
+/** The statuses of a few open children. The statuses of many children would explain little. */
 async function openChildren(directory: Directory, steps: readonly StepInfo[]): Promise<ReadonlyMap<string, Status>> {
   const found = new Map<string, Status>()
   for (const { type, status, instance } of steps) {

@@ -7,7 +7,7 @@ import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { WhySubject } from "./why.ts"
 
-/** How it ended, and what is still to be done about that. */
+/** How the instance ended, and whether its hook is still to be called. */
 export function describeEnd({ status, updatedAt }: InstanceRow, { ended, hook }: InstanceState): readonly string[] {
   const entry = ended?.entry
   const why = entry?.type === "run.failed" ? message(entry.value.shown()) : entry && "reason" in entry ? entry.reason : undefined
@@ -15,8 +15,8 @@ export function describeEnd({ status, updatedAt }: InstanceRow, { ended, hook }:
   return hook.retryAt === undefined ? [over] : [over, `its hook failed (attempt ${hook.failures}) and is called again at ${time(hook.retryAt)}`]
 }
 
-/** What it waits for, who has it, and how many are before it. */
-export function describeLine({ use, max, perMs, holders, held, ahead, until }: LimitWait): string {
+/** Which slot the instance is queued for, which instances hold slots, and how many are before it. */
+export function describeQueue({ use, max, perMs, holders, held, ahead, until }: LimitWait): string {
   const key = use.isKeyed ? `, key ${JSON.stringify(use.key.slice(`${use.workflow}/${use.name}/`.length))}` : ""
   const line = `; ${ahead === 0 ? "it is the next" : `${ahead} before it`}`
   if (use.kind === "rate") {
@@ -28,12 +28,12 @@ export function describeLine({ use, max, perMs, holders, held, ahead, until }: L
   return `it waits for a slot: the limit of ${max} at a time of workflow "${use.workflow}"${key} ${taken}${line}`
 }
 
-/** What it is doing or waiting for, step by step; then the updates that wait for their answers. */
+/** The open steps of the instance, then the updates that have no answer yet. */
 export function describeSteps(subject: WhySubject): readonly string[] {
   const { steps, state } = subject
   const open = steps.filter(({ status }) => status in ranks)
   const rank = ({ id, status, type }: StepInfo) => {
-    // One that waits only for what is inside it says less than that.
+    // A step with open nested steps explains less than the nested steps.
     if (open.some((other) => other.id.startsWith(`${id}/`))) return 9
     return type === "child" ? ranks.retrying : ranks[status as keyof typeof ranks]
   }
@@ -45,13 +45,13 @@ export function describeSteps(subject: WhySubject): readonly string[] {
 const ranks = { running: 0, retrying: 1, waiting: 2, sleeping: 3 } as const
 
 function describeStep(step: StepInfo, subject: WhySubject): string {
-  const { row, now, isInLine, concurrentStepsMax, children } = subject
+  const { row, now, isQueuedForWorker, concurrentStepsMax, children } = subject
   const what = step.type === "rollback" ? "rollback" : step.type === "transaction" ? "transaction" : "step"
   const until = step.wakeAt === undefined ? "" : ` until ${inTime(step.wakeAt, now)}`
   switch (step.status) {
     case "running":
       if (step.type === "child") return `child "${step.instance}" is being started, since ${time(step.startedAt)}`
-      if (isInLine(step.id)) return `${what} "${step.id}" waits for its turn: the worker runs at most ${concurrentStepsMax} steps at a time`
+      if (isQueuedForWorker(step.id)) return `${what} "${step.id}" waits for its turn: the worker runs at most ${concurrentStepsMax} steps at a time`
       if (row.owner === undefined) return `${what} "${step.id}" was under way, attempt ${step.attempts}; it is tried again when it goes on`
       return `${what} "${step.id}" is running, attempt ${step.attempts}, since ${time(step.startedAt)}${holder(subject, row.owner)}`
     case "retrying":
@@ -66,7 +66,7 @@ function describeStep(step: StepInfo, subject: WhySubject): string {
   }
 }
 
-/** Which worker has the instance, and for how long it is believed to be alive. */
+/** The worker that owns the instance, and the end of its lease. */
 function holder({ workers, now }: WhySubject, owner: string): string {
   const lease = workers.find(({ worker }) => worker === owner)
   return lease === undefined || lease.until <= now ? "" : `, on worker "${owner}", whose lease lasts until ${time(lease.until)}`

@@ -9,41 +9,41 @@ import type { WorkerLease } from "../../ports/directory.ts"
 import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { Why } from "../../client-api/client-api.ts"
-import { describeEnd, describeLine, describeSteps, inTime, quotedList, time } from "./why-sentences.ts"
+import { describeEnd, describeQueue, describeSteps, inTime, quotedList, time } from "./why-sentences.ts"
 
 export interface WhyContext {
   readonly now: number
   /** Versions of the instance's workflow that this engine has. */
   readonly versions: readonly string[]
-  /** Task queues that it serves; undefined: all. */
+  /** The task queues that this engine serves; undefined if all. */
   readonly queues?: readonly string[] | undefined
-  /** This engine executes; else it only asks. */
+  /** True if this engine executes instances. */
   readonly isWorker: boolean
   readonly cancelGraceMs: number
-  /** The step has not begun: the worker, which is this one, runs only so many at a time. */
-  readonly isInLine: (step: string) => boolean
+  /** True if the step waits because this worker already runs its maximum of concurrent steps. */
+  readonly isQueuedForWorker: (step: string) => boolean
   readonly concurrentStepsMax: number
 }
 
-/** What the store tells besides. */
+/** Facts that the store has besides the journal. */
 export interface WhyFacts {
   readonly workers: readonly WorkerLease[]
-  /** The limit that it waits for. */
+  /** The limit whose slot the instance is queued for. */
   readonly line?: LimitWait | undefined
-  /** How its children are that are not over, as far as they were looked at. */
+  /** The statuses of some of its open children. */
   readonly children: ReadonlyMap<string, Status>
 }
 
-/** What an instance is, and all that bears on why it does not move. */
+/** An instance with everything that explains why it does not move. */
 export interface WhySubject extends WhyContext, WhyFacts {
   readonly row: InstanceRow
   readonly state: InstanceState
   readonly steps: readonly StepInfo[]
-  /** Events that its code has not taken. */
+  /** Received events that its code has not taken. */
   readonly buffered: readonly BufferedEvents[]
 }
 
-/** Says in plain sentences what an instance is waiting for, the most telling first. */
+/** Says in plain sentences what an instance waits for. The most important sentence comes first. */
 export function explain(subject: WhySubject): Why {
   const next = nextMove(subject)
   return { status: subject.row.status, because: reasons(subject), ...(next ? { next } : undefined) }
@@ -55,14 +55,14 @@ function reasons(subject: WhySubject): readonly string[] {
   const held = row.status === "stalled" ? [stallReason(subject)] : row.status === "paused" ? [pauseReason(subject)] : []
   const phase = phaseReason(subject)
   const seeking = held.length > 0 ? [] : workerReasons(subject)
-  const start = line ? [describeLine(line)] : row.status === "queued" ? startReason(subject) : []
+  const start = line ? [describeQueue(line)] : row.status === "queued" ? startReason(subject) : []
   const waits = row.status === "stalled" ? [] : [...describeSteps(subject), ...handlerReason(subject)]
   const [blocking, remarks] = needsWorker(subject) ? [seeking, []] : [[], seeking]
   const all = [...held, ...blocking, ...phase, ...start, ...waits, ...remarks]
   return [...(all.length > 0 ? all : ["its code is running between steps"]), ...subject.buffered.map((events) => bufferedSentence(events))]
 }
 
-/** Whatever else it waits for, it is a step. */
+/** A waiting instance without open waits and children waits for a handler of its code. */
 function handlerReason({ row, state: { waits, children } }: WhySubject): readonly string[] {
   if (row.status !== "waiting" || waits.size > 0 || children.size > 0) return []
   return ["its code waits for what a handler of its events or updates is to bring"]
@@ -101,7 +101,7 @@ function phaseReason({ row, state, now, cancelGraceMs }: WhySubject): readonly s
   }
 }
 
-/** Who executes here has other code, or serves other queues. */
+/** True if this worker cannot run the instance: it lacks the version, or does not serve the task queue. */
 function isMissing(subject: WhySubject): boolean {
   const { row, isWorker, versions } = subject
   return row.owner === undefined && isWorker && (!versions.includes(row.version) || isElsewhere(subject))
@@ -111,14 +111,14 @@ function isElsewhere({ row: { queue = defaultQueue }, queues }: WhySubject): boo
   return queues?.includes(queue) === false
 }
 
-/** Nothing will happen to it unless a worker takes it, now. */
+/** True if the instance does not advance until a worker takes it. */
 function needsWorker(subject: WhySubject): boolean {
   const { row, now } = subject
   if (row.owner !== undefined || isMissing(subject)) return true
   return row.status === "running" || (row.dueAt !== undefined && row.dueAt <= now)
 }
 
-/** All that run say what they offer, and it is not this. */
+/** True if every running worker lists its offers, and none of them fits the instance. */
 function isUnserved({ row: { workflow, version, queue = defaultQueue }, workers, now }: WhySubject): boolean {
   return workers
     .filter(({ until }) => until > now)
@@ -129,7 +129,7 @@ function isUnserved({ row: { workflow, version, queue = defaultQueue }, workers,
     )
 }
 
-/** Whoever should have it does not, or nobody can. */
+/** Why no worker runs the instance; empty if one does or if none is needed. */
 function workerReasons(subject: WhySubject): readonly string[] {
   const { row, now, versions, workers, line } = subject
   if (row.owner !== undefined) return ownerReason(subject, row.owner)

@@ -12,8 +12,8 @@ import { TurnDraft } from "../runner/turn-draft.ts"
 import type { Worker } from "../worker/worker.ts"
 
 /**
- * Gives an instance that waits for quiet another input, and another time to begin. Its journal gets another start, from which its
- * run counts; the turn that writes it is lost where somebody has claimed the instance, or written one, before.
+ * Gives a debounced instance that has not begun a new input and a new start time. The turn writes a new `run.started`, and the run begins there. The
+ * turn is lost if a worker has claimed the instance, or if another turn was written before.
  */
 export class Debouncer {
   readonly #worker: Worker
@@ -22,7 +22,7 @@ export class Debouncer {
     this.#worker = worker
   }
 
-  /** Answers the id of the instance that has the input now; undefined: there is none that could. */
+  /** Returns the id of the instance that has the new input. Returns undefined if no instance with this key waits to begin. */
   async replace({ store, write, announce }: WriteScope, { instance, start }: StartRequest, debounce: Debounce<unknown>): Promise<string | undefined> {
     const unique = instance.flow?.unique?.find(({ kind }) => kind === "debounce")
     const holder = unique && (await store.flow.holder(unique))
@@ -47,7 +47,7 @@ export class Debouncer {
   }
 }
 
-/** With the events that it has received already. */
+/** The new `run.started`, which keeps the events that the instance has received. */
 function restart(
   { value }: EntryOf<"run.started">,
   row: InstanceRow,
@@ -74,14 +74,14 @@ function lastPosition(recorded: readonly Recorded[]): number {
   return recorded.reduce((last, { position }) => Math.max(last, position), 0)
 }
 
-/** When a start that is debounced begins, if no other comes. */
+/** When a debounced start begins, if no further start comes. */
 export function debouncedStart(name: string, { quiet }: Debounce<unknown>, { delay, startAt }: StartOptions<unknown>, now: number): number {
   if (delay !== undefined || startAt !== undefined)
     throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, and debounce decides when it starts; omit delay and startAt`)
   return now + durationMs(quiet)
 }
 
-/** Another id than the caller's may be the answer to a start that is debounced. */
+/** Refuses calls that need the id of the caller: a debounced start may return the id of another instance. */
 export function refuseDebounce({ debounce, instance }: StartRequest, what: string): void {
   if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, so it cannot ${what}; use start`)
 }

@@ -11,11 +11,11 @@ import type { FlowTraits, LimitUse, UniqueUse, WorkflowLimits } from "../../port
 import type { NewInstance } from "../../ports/journal-store.ts"
 import { WorkflowRegistry } from "../workflow-registry.ts"
 
-/** Turns what workflows say about flow control into the keys and numbers that stores count by. */
+/** Computes limit keys, unique keys and priorities from the flow options of workflows. Stores count by these keys. */
 
 const keyLengthMax = 256
 
-/** What is to be known of an instance with this input. Undefined: nothing. */
+/** The flow-control keys and the priority of an instance with this input; undefined if it has none. */
 export function flowTraits(workflow: AnyWorkflow, input: unknown, priority: number | undefined): FlowTraits | undefined {
   const { options } = workflow
   if (priority === undefined && !hasFlow(options)) return undefined
@@ -34,15 +34,15 @@ export function hasLimits({ options }: AnyWorkflow): boolean {
   return options.rateLimit !== undefined || concurrencyLimits(options).length > 0
 }
 
-/** Those of a fork: as of its input; of a workflow that is not known here, as of the original. */
+/** Flow-control keys of a fork: computed from its input, or copied from the original if its workflow is not registered here. */
 export function forkTraits({ flow }: NewInstance, workflow: AnyWorkflow | undefined, input: Payload): FlowTraits | undefined {
   const traits = workflow ? flowTraits(workflow, input.decode(), flow?.priority) : flow
   if (traits?.unique === undefined) return traits
-  // What begins in the middle has no start that could be put off.
+  // A fork does not wait for further starts, so it has no debounce key.
   return { ...traits, unique: traits.unique.filter(({ kind }) => kind !== "debounce") }
 }
 
-/** What the code says of the limits of each workflow. Where versions differ, the last registered counts. */
+/** The limits of each workflow as its code declares them. If versions differ, the last registered version counts. */
 export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLimits[] {
   const known = declared.get(registry)
   if (known) return known
@@ -50,8 +50,8 @@ export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLim
     const limits = new Map<string, WorkflowLimits["limits"][number]>()
     for (const version of registry.versions(workflow)) {
       const { concurrency, rateLimit } = registry.resolve(workflow, version).options
-      for (const { name, limit } of namedLimits({ concurrency } as FlowOptions<unknown>)) limits.set(name, { name, max: stored(limit) })
-      if (rateLimit) limits.set(rateName, { name: rateName, max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) })
+      for (const { name, limit } of namedLimits({ concurrency } as FlowOptions<unknown>)) limits.set(name, { name, max: storedMax(limit) })
+      if (rateLimit) limits.set(rateName, { name: rateName, max: storedMax(rateLimit.limit), perMs: durationMs(rateLimit.per) })
     }
     return { workflow, limits: [...limits.values()] }
   })
@@ -61,23 +61,23 @@ export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLim
 
 const declared = new WeakMap<WorkflowRegistry, readonly WorkflowLimits[]>()
 
-/** What the code says of a limit; undefined: it does not know it. */
+/** Returns the numbers that the code declares for a limit; undefined if the code does not know the workflow. */
 export function declaredNumbers(workflows: readonly WorkflowSource[]): (use: LimitUse) => { readonly max: number; readonly perMs?: number } | undefined {
   const declared = new Map<string, { readonly max: number; readonly perMs?: number }>()
   const registry = new WorkflowRegistry(workflows, defaultLimits)
   for (const { workflow, limits } of declaredLimits(registry)) for (const { name, ...numbers } of limits) declared.set(`${workflow}/${name}`, numbers)
-  // A limit that the workflow does not have any more counts no longer.
+  // A limit that was removed from the options of a workflow no longer blocks any instance.
   return ({ workflow, name }) => declared.get(`${workflow}/${name}`) ?? (registry.versions(workflow).length > 0 ? { max: unlimited } : undefined)
 }
 
-/** A limit as stores have it. */
-export function stored(limit: number): number {
+/** The number that stores keep for a limit. They cannot keep `Infinity`. */
+export function storedMax(limit: number): number {
   return Math.min(limit, unlimited)
 }
 
 /**
- * Those of one key before those of all, so that the surplus of a key waits on its own limit and holds up no other. Otherwise in the order
- * of their names: instances of an older deploy, too, take them in the same order, and no two can wait for each other.
+ * The limits that an instance counts for. Limits with a key come first, so that an instance waits at the limit of its key before it takes a slot of the
+ * whole workflow. The others are in order of their names. Instances of all deploys take slots in the same order, so no two wait for each other.
  */
 function limitUses(workflow: AnyWorkflow, input: unknown): LimitUse[] {
   const { name, options } = workflow
@@ -85,12 +85,12 @@ function limitUses(workflow: AnyWorkflow, input: unknown): LimitUse[] {
     ...limitKey(name, limitName, keyOf(workflow, "concurrency", key, input)),
     kind: "concurrency",
     hold,
-    max: stored(limit),
+    max: storedMax(limit),
   }))
   const { rateLimit } = options
   if (rateLimit) {
     const key = limitKey(name, rateName, keyOf(workflow, "rateLimit", rateLimit.key, input))
-    uses.push({ ...key, kind: "rate", hold: false, max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) })
+    uses.push({ ...key, kind: "rate", hold: false, max: storedMax(rateLimit.limit), perMs: durationMs(rateLimit.per) })
   }
   return uses.toSorted((a, b) => Number(b.isKeyed) - Number(a.isKeyed))
 }
@@ -113,18 +113,18 @@ function uniqueUses(workflow: AnyWorkflow, input: unknown): UniqueUse[] {
 
 function priorityOf({ name, options: { priority = 0 } }: AnyWorkflow, input: unknown): number {
   if (typeof priority !== "function") return priority
-  return checkPriority(`what priority of workflow "${name}" gives`, called(name, "priority", priority, input))
+  return checkPriority(`what priority of workflow "${name}" gives`, callOption(name, "priority", priority, input))
 }
 
 function keyOf({ name }: AnyWorkflow, option: string, key: FlowFunction<unknown, string> | undefined, input: unknown): string | undefined {
   if (key === undefined) return undefined
-  const value: unknown = called(name, option, key, input)
+  const value: unknown = callOption(name, option, key, input)
   const problem = lengthProblemOf(value, keyLengthMax) ?? (isText(value as string) ? undefined : "holds U+0000 or half of a character")
   if (problem === undefined) return value as string
   throw new PerdureError("BAD_LIMIT_KEY", `the key that ${option} of workflow "${name}" gives ${problem}`, { details: { workflow: name, option } })
 }
 
-function called<T>(workflow: string, option: string, fn: FlowFunction<unknown, T>, input: unknown): T {
+function callOption<T>(workflow: string, option: string, fn: FlowFunction<unknown, T>, input: unknown): T {
   try {
     return fn(input)
   } catch (cause) {

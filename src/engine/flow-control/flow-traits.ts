@@ -1,15 +1,13 @@
 import { keptAtRest } from "../../core/workflow/flow-options.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
 
-/** What follows from the traits that an instance has; how it gets them is in flow-control.ts. */
-
-/** One with limits may stand in line beyond its time: so its row says when it ends in any case. */
+/** The deadline in the row of an instance with limits. Without it an instance that is queued for a slot would not be claimed when its timeout comes. */
 export function deadlineOf(flow: FlowTraits | undefined, at: number | undefined): { readonly deadlineAt: number } | undefined {
   return flow?.limits === undefined || at === undefined ? undefined : { deadlineAt: at }
 }
 
-/** Whether it leaves memory when it sleeps or waits, so that others may have its slots. */
-export function givesBackAtRest(flow: FlowTraits | undefined): boolean {
+/** Whether the instance leaves memory when it sleeps or waits, so that other instances may have its slots. */
+export function releasesSlotsAtRest(flow: FlowTraits | undefined): boolean {
   const limits = flow?.limits
   return limits !== undefined && limits.slice(keptAtRest(limits)).some(({ kind }) => kind === "concurrency")
 }

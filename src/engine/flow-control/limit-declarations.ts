@@ -9,7 +9,7 @@ import type { Timers } from "../worker/timers.ts"
 
 const retryMs = 1_000
 
-/** What a worker tells the store about the limits of its workflows. */
+/** Declares the limits of a worker's workflows in the store, and assigns limits to instances that were started without them. */
 export class LimitDeclarations {
   readonly #flow: FlowControl
   readonly #registry: WorkflowRegistry
@@ -23,7 +23,7 @@ export class LimitDeclarations {
     this.#timers = timers
   }
 
-  /** Until it is known what the code says, what was known before counts, or what it said when an instance was started. */
+  /** Writes the declared limits. Until that succeeds, the limits that the store has count, or those that an instance was started with. */
   async declare(): Promise<void> {
     try {
       await this.#flow.declare(declaredLimits(this.#registry))
@@ -33,19 +33,19 @@ export class LimitDeclarations {
     }
   }
 
-  /** It was started by somebody who does not know its workflow, or before that had limits. */
+  /** True if the process that started the instance did not know its workflow, or if the workflow had no limits then. */
   lacksLimits({ status, slots }: InstanceRow, workflow: AnyWorkflow): boolean {
     return status === "queued" && slots === undefined && hasLimits(workflow)
   }
 
-  /** True: it has its limits now, and is to be claimed with them. */
+  /** Returns true if the instance has its limits now. A worker then claims it again, when it has its slots. */
   async assign(workflow: AnyWorkflow, { id, incarnation, flow }: InstanceRow, first: Entry | undefined): Promise<boolean> {
     if (first?.type !== "run.started") return false
     let traits: FlowTraits | undefined
     try {
       traits = flowTraits(workflow, first.value.decode(), flow?.priority)
     } catch (error) {
-      this.#host.log.error(`the limits of instance "${id}" could not be worked out; it goes on without any`, { instance: id, error })
+      this.#host.log.error(`the limits of instance "${id}" could not be computed; it goes on without any`, { instance: id, error })
     }
     return traits !== undefined && this.#flow.assign(id, incarnation, traits, first.timeoutAt)
   }

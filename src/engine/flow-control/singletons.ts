@@ -2,8 +2,6 @@ import { PerdureError } from "../../core/errors.ts"
 import type { FlowTraits, UniqueUse } from "../../ports/flow-control.ts"
 import type { WriteScope } from "../instances/write-scope.ts"
 
-/** Instances that are the only ones of their key. */
-
 export function singletonOf(flow: FlowTraits | undefined): UniqueUse | undefined {
   return flow?.unique?.find(({ kind }) => kind === "singleton")
 }
@@ -16,7 +14,7 @@ export function singletonExists(holder: string): PerdureError {
   )
 }
 
-/** The instance that is in the way of one. */
+/** The instance that holds the singleton key; undefined if no instance does. */
 export async function holderOf({ store }: Pick<WriteScope, "store">, flow: FlowTraits | undefined): Promise<string | undefined> {
   const singleton = singletonOf(flow)
   return singleton && store.flow.holder(singleton)

@@ -8,7 +8,7 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "../../client-api/limit-control.ts"
 import { workflowName } from "../../client-api/workflow-reference.ts"
 import type { FlowControl, LimitOverride, LimitState } from "../../ports/flow-control.ts"
-import { stored } from "./flow-keys.ts"
+import { storedMax } from "./flow-keys.ts"
 
 /** The limits of workflows as the store of an engine has them. */
 export class StoredLimits implements LimitControl {
@@ -64,11 +64,11 @@ function overrides(workflow: string, { concurrency, rateLimit }: LimitSettings):
   for (const [name, limit] of limitsByName(concurrency)) {
     if (limit === undefined) continue
     checkLimitNumber("concurrency", `concurrency of workflow "${workflow}"`, limit, 0)
-    changes.push({ name, to: { max: stored(limit) } })
+    changes.push({ name, to: { max: storedMax(limit) } })
   }
   if (rateLimit !== undefined) {
     checkRate(`rateLimit of workflow "${workflow}"`, rateLimit, 0)
-    changes.push({ name: rateName, to: { max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) } })
+    changes.push({ name: rateName, to: { max: storedMax(rateLimit.limit), perMs: durationMs(rateLimit.per) } })
   }
   if (changes.length === 0) throw new PerdureError("BAD_OPTION", "give concurrency, rateLimit or both; reset removes earlier changes")
   return changes

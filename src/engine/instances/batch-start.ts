@@ -26,11 +26,11 @@ type Prepared = Ready | { readonly item: BatchItem; readonly error: PerdureError
 interface Ready {
   readonly item: BatchItem
   readonly startRequest: StartRequest
-  /** Nothing but its id can be in its way: all such are written in one go. */
+  /** True if only a taken id can make the start fail. All such starts are written in one commit. */
   readonly isPlain: boolean
 }
 
-/** Starts many in one transaction of the caller's. One that cannot be started does not hinder the others. */
+/** Starts many instances in one transaction of the caller. An item that fails does not hinder the other items. */
 export async function startWithin(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly BatchResult[]> {
   const prepared = await prepareAll(items, starter)
   return starter.within(async (writeScope) => {
@@ -52,7 +52,7 @@ async function startOne(item: BatchItem, startRequest: StartRequest, start: (opt
   try {
     return { id: await start(item), created: true }
   } catch (error) {
-    // What is no answer of ours has broken the caller's transaction: that is no affair of one item.
+    // An error of the database has broken the transaction of the caller, so the whole batch fails.
     if (!PerdureError.is(error)) throw error
     return { id: startRequest.instance.id, created: false, error }
   }

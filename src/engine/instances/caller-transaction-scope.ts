@@ -9,7 +9,7 @@ import { instanceEnded, notFound } from "./instance-errors.ts"
 import type { WriteScope } from "./write-scope.ts"
 import type { StartRequest } from "./instance-starter.ts"
 
-/** Starts instances in a transaction of the caller's. The database notifies the workers when the caller commits. */
+/** Starts instances in a transaction of the caller. The database notifies the workers when the caller commits. */
 export function startWithin<T>(
   store: Store,
   client: unknown,
@@ -19,7 +19,7 @@ export function startWithin<T>(
   return within(store, client, (inside) => work(callerWriteScope(inside, turnOf)))
 }
 
-/** Sends an event in a transaction of the caller's. */
+/** Sends an event in a transaction of the caller. */
 export function sendWithin(store: Store, client: unknown, id: string, messageOf: (row: InstanceRow) => Promise<NewMessage>): Promise<void> {
   return within(store, client, async ({ directory }) => {
     const row = await existingRow({ directory }, id)

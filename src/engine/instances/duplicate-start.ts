@@ -3,14 +3,14 @@ import { loadRun } from "../runner/run-loader.ts"
 import type { WriteScope } from "./write-scope.ts"
 import type { StartRequest } from "./instance-starter.ts"
 
-/** What a start that was lost is told: what is there in its place. */
+/** A start that finds its id taken compares itself with the existing instance. */
 
-/** The start was sent again: what is there is what it began. */
+/** True if the existing instance was created by this very request, which the caller has sent again. */
 export async function isRetriedStart({ store }: WriteScope, id: string, requestId: string | undefined): Promise<boolean> {
   return requestId !== undefined && (await store.directory.get(id))?.incarnation === requestId
 }
 
-/** Throws where the instance that has the id is another. */
+/** True if the existing instance has the workflow and the input of this start. Throws `ID_CONFLICT` if they differ. False if the instance is gone. */
 export async function isEqualStart({ store }: WriteScope, { instance, start }: StartRequest): Promise<boolean> {
   const row = await store.directory.get(instance.id)
   if (!row) return false

@@ -14,32 +14,32 @@ import type { Worker } from "../worker/worker.ts"
 
 const triesMax = 100
 
-/** A turn that is written in place of the owner. */
+/** The content of a turn that is written in place of the owner. */
 export interface ForcedTurnContent {
   readonly entries: readonly Entry[]
   readonly run: number
-  /** The run goes on: what is in its inbox stays there, and its parent and children are told nothing. */
-  readonly goesOn?: boolean
-  /** `position`: of the last entry. `at`: when it is written. What is due then is told of, what is due a moment later is not. */
+  /** True if the run continues: its inbox stays as it is, and its parent and its children get no message. */
+  readonly runContinues?: boolean
+  /** `position` is that of the last entry, `at` the time of the turn. A row that is due at `at` counts as due now, so workers are told at once. */
   readonly state: (position: number, at: number) => RowState
-  /** What its tags and its memo become. */
+  /** The new tags and the new memo of the instance. */
   readonly annotations?: ReturnType<typeof annotationsOf>
 }
 
-/** What is to be written in place of the owner; or why nothing is. */
+/** The turn to write in place of the owner, or the reason for writing none. */
 export type ForcedTurn = { readonly refused: string } | ForcedTurnContent
 
-/** An instance, and the entries of the run that it is in. */
+/** An instance and the entries of its current run. */
 export interface CurrentRun {
   readonly row: InstanceRow
   readonly recorded: readonly Recorded[]
-  /** The id of the turn that its journal ends with. */
+  /** The id of the last turn in the journal. */
   readonly lastTurn: string
 }
 
 type Decide = (row: InstanceRow, recorded: readonly Recorded[]) => ForcedTurn | Promise<ForcedTurn>
 
-/** Writes a turn at the next position in place of the owner, which loses what it was about to write. */
+/** Writes a turn at the next position in place of the owner. The owner's own turn at that position is lost, and the owner drops the instance. */
 export async function writeForcedTurn(
   { store, worker }: { store: Store; worker: Worker },
   id: string,
@@ -53,34 +53,34 @@ export async function writeForcedTurn(
     const decision = await decide(row, recorded)
     if ("refused" in decision) return controlResult(row, decision.refused)
     worker.evict(id, reason)
-    const answer = await writeSeized(worker, current, decision)
-    if (answer !== "lost") return answer
+    const result = await tryForcedTurn(worker, current, decision)
+    if (result !== "lost") return result
   }
   throw new PerdureError("STORE_FAILED", `instance "${id}" changes too fast: ${triesMax} attempts to write its next turn were lost; pause it first`)
 }
 
-/** Undefined: the instance moved on between the two reads, and what the row says is over. */
+/** Returns undefined if the instance advanced between the reads of its row and of its journal, so that the two disagree. */
 export async function readCurrentRun(store: Store, row: InstanceRow): Promise<CurrentRun | undefined> {
   const { recorded, lastTurn } = await loadRun(store.journal, row)
-  const isEqualStart = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
-  return isEqualStart ? { row, recorded, lastTurn } : undefined
+  const isConsistent = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
+  return isConsistent ? { row, recorded, lastTurn } : undefined
 }
 
-/** Writes the turn at the next position. `lost`: somebody else has written there. */
-export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: CurrentRun, seized: ForcedTurnContent): Promise<ControlResult | "lost"> {
+/** Writes the turn at the next position. Returns "lost" if another turn is there already. */
+export async function tryForcedTurn(worker: Worker, { row, recorded, lastTurn }: CurrentRun, content: ForcedTurnContent): Promise<ControlResult | "lost"> {
   const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
   const draft = new TurnDraft(position, Math.max(worker.host.now(), recorded.at(-1)?.at ?? 0), worker.settings.codecs)
-  for (const entry of seized.entries) draft.add(entry)
-  const { tags, memo } = seized.annotations ?? {}
+  for (const entry of content.entries) draft.add(entry)
+  const { tags, memo } = content.annotations ?? {}
   draft.tags = tags
   draft.memo = memo && draft.stored(memo)
-  const last = seized.entries.at(-1)
-  if (!seized.goesOn) {
+  const last = content.entries.at(-1)
+  if (!content.runContinues) {
     draft.discardInbox = true
     draft.sends = last === undefined || isTerminal(row.status) ? [] : endingMessages(foldOf(recorded), row.incarnation, last, draft)
   }
-  const state = seized.state(draft.end, draft.at)
-  const turn = draft.seal(worker.nextTurnId(), row, seized.run, state, lastTurn)
+  const state = content.state(draft.end, draft.at)
+  const turn = draft.seal(worker.nextTurnId(), row, content.run, state, lastTurn)
   const outcome = await new Promise((onResult) => worker.committer.submit(turn, { onResult }))
   if (outcome === "lost") return "lost"
   if (outcome !== "committed") throw (outcome as { error: unknown }).error
@@ -96,7 +96,7 @@ export function foldOf(recorded: readonly Recorded[]): State {
   return state
 }
 
-/** `reason`: why the control changes nothing. */
+/** A `reason` says why the control changes nothing. */
 export function controlResult({ id, status, phase }: InstanceRow, reason?: string): ControlResult {
   return { id, accepted: reason === undefined, status, ...(phase ? { phase } : undefined), ...(reason === undefined ? undefined : { reason }) }
 }

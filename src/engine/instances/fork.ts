@@ -16,10 +16,10 @@ export interface ForkSpec {
   readonly codecs: PayloadCodecs | undefined
 }
 
-/** `timeoutAt`: when the new instance is to be over. */
+/** `timeoutAt` is the deadline of the new instance. */
 export type ForkDraft = TurnDraft & { create: NewInstance; readonly timeoutAt: number | undefined }
 
-/** The turn that creates an instance with the entries of another's run before a step, at positions of its own. */
+/** The turn that creates the fork. It holds the entries that the original recorded before a step, at new positions. */
 export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: ForkSpec): ForkDraft {
   const first = run[0]
   if (first?.entry.type !== "run.started")
@@ -58,11 +58,11 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
   return Object.assign(draft, { create, timeoutAt: timeout?.timeoutAt })
 }
 
-/** The end of a child is told to the instance that started it, and only that one may end it. */
+/** Refuses a fork that would keep an open child: the result of a child goes only to the instance that started it. */
 function refuseChildren(prefix: readonly Recorded[]): void {
-  const over = new Set(prefix.map(({ entry }) => (entry.type === "child.ended" ? entry.instance : undefined)))
+  const ended = new Set(prefix.map(({ entry }) => (entry.type === "child.ended" ? entry.instance : undefined)))
   for (const { entry } of prefix) {
-    if (entry.type !== "step.started" || entry.child === undefined || over.has(entry.child.instance)) continue
+    if (entry.type !== "step.started" || entry.child === undefined || ended.has(entry.child.instance)) continue
     throw new PerdureError(
       "BAD_OPTION",
       `child "${entry.child.instance}" has not ended, and only the original instance receives its end; fork from a step before the start of the child, or fork later`,
@@ -70,7 +70,7 @@ function refuseChildren(prefix: readonly Recorded[]): void {
   }
 }
 
-/** The entry with its own time, as its turn has another; and what it refers to by position, at its new place. */
+/** The entry with its original time, because the turn of the fork has a later one. A position that the entry refers to is replaced by the new position. */
 function placed(entry: Entry, at: number, positions: ReadonlyMap<number, number>): Entry {
   const moved = "from" in entry && entry.from !== undefined ? { ...entry, from: positions.get(entry.from) ?? entry.from } : entry
   return { ...moved, at }

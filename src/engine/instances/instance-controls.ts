@@ -17,18 +17,19 @@ import { sendWithin } from "./caller-transaction-scope.ts"
 import { controlUnowned } from "./unowned-control.ts"
 import type { Worker } from "../worker/worker.ts"
 
-/** So many unread messages are looked through at first: where many controls are sent, one is soon found. Then ever more at a time. */
-const lookedThroughMin = 32
-const lookedThroughMax = 4_096
-/** In a message that asks for a terminate. */
+/** How many unread messages one read looks through. The number doubles with each read, because a control is usually found soon. */
+const inboxPageMin = 32
+const inboxPageMax = 4_096
+/** The payload of a terminate message. Only a terminate with rollback is sent as a message. */
 const withRollback = "rollback"
 
-/** How often the caller tries to write a control itself; then it is a message, which whoever runs the instance takes in. */
+/** How often the caller tries to write a control itself. After that it sends a message, which the owner of the instance handles. */
 const unownedTriesMax = 3
 
 /**
- * What anybody may do to an instance from outside. Events, pause, resume and cancel are messages that its owner takes in.
- * Terminate excludes the owner: it is a turn of its own, written at the next position. So is a pause or a cancel of an instance that nobody owns.
+ * The controls and events that callers send to an instance. Events, pause, resume and cancel are messages, which the owner of the instance handles.
+ * A terminate does not wait for the owner: the caller writes it as a turn at the next position. A pause or a cancel of an instance without an owner
+ * is written in the same way.
  */
 export class InstanceControls {
   readonly #store: Store
@@ -41,7 +42,7 @@ export class InstanceControls {
     this.#worker = worker
   }
 
-  /** The message that carries an event, checked against the schema of whatever version is known here. */
+  /** The message that carries an event. If this process has the workflow, the payload is checked against the schema of the event. */
   async eventMessage(
     id: string,
     workflow: { name: string; version: string } | undefined,
@@ -68,8 +69,8 @@ export class InstanceControls {
   }
 
   /**
-   * The same, to be refused where the instance declares its events and not this one. Code of its version that is here may declare more than was stored
-   * when the instance was created: what that code declares is not refused.
+   * Marks the message as checked: the store then refuses the event if the row of the instance does not list its type. The code of this process may
+   * declare types that were added after the instance was created. Events of these types are not marked, so the store accepts them.
    */
   #checked(message: NewMessage, { workflow, version }: Pick<InstanceRow, "workflow" | "version">): NewMessage {
     const declared = declaredEvents(this.#registry.find(workflow, version)?.options)
@@ -84,13 +85,13 @@ export class InstanceControls {
       return sendWithin(this.#store, transaction, id, messageOf)
     }
     const { messages, residents } = this.#worker
-    // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
+    // Without a schema for this type, the row of the instance is not needed. The delivery itself reports an instance that does not exist.
     const target = residents.get(id)?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
     const event = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
     const message = target ? this.#checked(event, target) : { ...event, isChecked: true as const }
     await messages.enter?.()
     const resident = residents.get(id)
-    // What goes straight into the journal is not looked at by the store.
+    // The store does not check events that go straight into the journal.
     if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type)
     const deliver = () => messages.deliver(message)
     const delivery = await (resident ? resident.directEvents.send(message, messages.idle, deliver) : deliver())
@@ -109,10 +110,10 @@ export class InstanceControls {
       if (answer) return answer
     }
     let row = await existingRow(this.#store, id)
-    if (refuse(kind, row) !== undefined && !(await this.#hasUnreadControls(id))) {
-      // Read again: what was unread a moment ago is in the row now.
+    if (refusalOf(kind, row) !== undefined && !(await this.#hasUnreadControls(id))) {
+      // A control that was unread a moment ago may have changed the row.
       row = await existingRow(this.#store, id)
-      const refusal = refuse(kind, row)
+      const refusal = refusalOf(kind, row)
       if (refusal !== undefined) return controlResult(row, refusal)
     }
     const delivery = await this.#worker.messages.deliver({
@@ -123,25 +124,25 @@ export class InstanceControls {
       ...(payload === undefined ? undefined : { payload }),
     })
     if (delivery === "absent") throw notFound(id)
-    // Before the answer: whoever has it is to act on it at the next step boundary.
+    // The hint comes before the answer, so that the owner acts on the control at its next step boundary.
     this.#worker.hint([id])
     const now = await existingRow(this.#store, id)
     return controlResult(now, delivery === "ended" ? `it is ${now.status}` : undefined)
   }
 
-  /** Undefined: a worker runs the instance, or other controls are on their way to it; so this one is to be a message. */
+  /** Returns undefined if a worker runs the instance, or if other controls are unread. Then this control has to be a message. */
   async #controlUnowned(id: string, kind: "pause" | "cancel", reason: string | undefined): Promise<ControlResult | undefined> {
     if (this.#store.isRemote?.(id)) return undefined
-    const site = { store: this.#store, worker: this.#worker, registry: this.#registry }
+    const context = { worker: this.#worker, registry: this.#registry }
     for (let tries = 0; tries < unownedTriesMax; tries++) {
       const before = await existingRow(this.#store, id)
-      if (refuse(kind, before) !== undefined || (await this.#worker.isExecuted(before))) return undefined
+      if (refusalOf(kind, before) !== undefined || (await this.#worker.isExecuted(before))) return undefined
       const current = await readCurrentRun(this.#store, before)
-      // The row is read after the journal: what anybody writes from here on is at the position that is to be written, and so nothing is missed.
+      // The row is read after the journal. A turn that is written from here on takes the position of this one, so this one is lost and nothing is missed.
       const row = await existingRow(this.#store, id)
       if (current === undefined || row.incarnation !== before.incarnation || row.run !== before.run) continue
-      if (refuse(kind, row) !== undefined || (await this.#worker.isExecuted(row)) || (await this.#hasUnreadControls(id))) return undefined
-      const answer = await controlUnowned(site, { ...current, row }, kind, reason)
+      if (refusalOf(kind, row) !== undefined || (await this.#worker.isExecuted(row)) || (await this.#hasUnreadControls(id))) return undefined
+      const answer = await controlUnowned(context, { ...current, row }, kind, reason)
       if (answer) return answer
     }
     return undefined
@@ -149,7 +150,7 @@ export class InstanceControls {
 
   async terminate(id: string, { reason, rollback = false }: TerminateOptions): Promise<ControlResult> {
     checkText("reason", reason)
-    // Its code has to say what is to be undone: so its owner does it.
+    // Only the code knows the rollbacks, so the owner has to run them.
     if (rollback) return this.control(id, "terminate", reason, withRollback)
     return writeForcedTurn({ store: this.#store, worker: this.#worker }, id, new TerminatedError(id, reason), (row) => {
       if (isTerminal(row.status)) return { refused: `it is ${row.status}` }
@@ -170,10 +171,10 @@ export class InstanceControls {
     })
   }
 
-  /** A control on its way may change what the row says, so its owner is to judge the next one. */
+  /** An unread control may change the row. Then only the owner can decide about the next control. */
   async #hasUnreadControls(id: string): Promise<boolean> {
     let after = 0
-    for (let limit = lookedThroughMin; ; limit = Math.min(2 * limit, lookedThroughMax)) {
+    for (let limit = inboxPageMin; ; limit = Math.min(2 * limit, inboxPageMax)) {
       const part = await this.#store.journal.readInbox([id], { after: [after], limit })
       if (part.some(({ kind }) => isControl(kind))) return true
       if (part.length < limit) return false
@@ -182,8 +183,8 @@ export class InstanceControls {
   }
 }
 
-/** Why a control can have no effect on an instance of that status. */
-function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
+/** The reason why a control can have no effect on an instance in this state; undefined if it can. */
+function refusalOf(kind: ControlKind, row: InstanceRow): string | undefined {
   if (isTerminal(row.status)) return `it is ${row.status}`
   const isUndoing = row.phase === "rollingBack"
   if (kind === "terminate" && isUndoing) return "it is being rolled back already"
@@ -200,7 +201,7 @@ function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
   return undefined
 }
 
-/** Callers without types pass anything, and it must not reach the store: it would fail what others send at the same time. */
+/** Callers without types may pass anything. A value that is no text would fail the batch of messages that is written with it. */
 function checkText(option: string, value: unknown): void {
   if (value === undefined || typeof value === "string") return
   throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })

@@ -6,7 +6,7 @@ import type { Directory, Filter } from "../../ports/directory.ts"
 import type { ListFilter, ListPage, WorkflowInfo } from "../../client-api/client-api.ts"
 import { pageLimit, summary } from "./instance-summary.ts"
 
-/** A page of instances, as clients have it. */
+/** A page of instances for a client. */
 export async function listInstances(directory: Pick<Directory, "list">, filter: ListFilter, codecs?: PayloadCodecs): Promise<ListPage> {
   const { cursor, order = "newest" } = filter
   const page = await directory.list(storeFilter(filter), {
@@ -21,7 +21,7 @@ export async function countInstances(directory: Pick<Directory, "count">, filter
   return directory.count(storeFilter(filter), by)
 }
 
-/** Those that there are instances of, for whoever has the code of none. */
+/** The workflows that the store has instances of, for a client without code. */
 export async function listWorkflows(directory: Pick<Directory, "list" | "count">, codecs?: PayloadCodecs): Promise<readonly WorkflowInfo[]> {
   const names = Object.keys(await directory.count({}, "workflow"))
   return Promise.all(

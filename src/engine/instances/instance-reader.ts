@@ -15,7 +15,7 @@ import { existingRow } from "./instance-lookup.ts"
 import { pageLimit, summary } from "./instance-summary.ts"
 import { loadRun } from "../runner/run-loader.ts"
 
-/** Answers questions about instances from what is committed. */
+/** Reads instances from what is committed. */
 export class InstanceReader {
   readonly #store: Store
   readonly #codecs: PayloadCodecs | undefined
@@ -66,7 +66,7 @@ export class InstanceReader {
     const isForward = options.order !== "newest"
     const rows = await this.#store.journal.readJournal(id, options.run === undefined && isForward ? after + 1 : 1)
     const all = rows.flatMap((row) => decodeRow(row))
-    // A run that keeps stretches of others begins with its own start: its positions do not only grow.
+    // The entries of a run may not be in order of position: its own start comes first, then entries that it keeps of earlier runs.
     const run = options.run === undefined ? all.filter(({ position }) => !isForward || position > after) : runOf(all, options.run)
     const ordered = isForward ? run : run.toReversed()
     const wanted = ordered.slice(ordered.findIndex(({ position }) => position === after) + 1)

@@ -30,7 +30,7 @@ import type { Worker } from "../worker/worker.ts"
 
 const triesMax = 100
 
-/** Starts instances: in memory where they are to run here, else as a row that a worker claims. */
+/** Starts instances. An instance that can run in this worker begins in memory; else its row is written, and a worker claims it. */
 export class InstanceStarter {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
@@ -46,7 +46,7 @@ export class InstanceStarter {
     this.writeScope = ownWriteScope(store, worker, (startRequest) => this.create(startRequest))
   }
 
-  /** Answers the id of the instance, new or not. */
+  /** Returns the id of the instance: a new one, or the existing one that `ifExists` allows. */
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
     const { transaction } = options
     if (transaction !== undefined) {
@@ -58,7 +58,7 @@ export class InstanceStarter {
     return this.startAt(this.writeScope, await this.prepare(workflow, options), options)
   }
 
-  /** In a transaction of the caller's. */
+  /** Runs `work` in a transaction of the caller. */
   within<T>(transaction: unknown, work: (writeScope: WriteScope) => Promise<T>): Promise<T> {
     return startWithin(this.#store, transaction, (startRequest) => this.creationTurn(startRequest), work)
   }
@@ -79,7 +79,7 @@ export class InstanceStarter {
       const holder = await holderOf(writeScope, flow)
       if (holder !== undefined && options.ifExists === "return") return holder
       if (holder !== undefined) throw singletonExists(holder)
-      // Whoever had the key has just ended, or begun.
+      // The holder of the key has just changed. Try again.
       await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
     }
     throw new PerdureError(
@@ -88,12 +88,12 @@ export class InstanceStarter {
     )
   }
 
-  /** Nobody waits any more until others have got on: all start now, or are refused. */
+  /** Ends the throttling of starts: all waiting starts continue, or are refused with this error. */
   close(refusal?: unknown): void {
     this.#worker.startThrottle?.close(refusal)
   }
 
-  /** Delivers the message, and starts the instance before if there is none, in one transaction. */
+  /** Delivers the message in one transaction, which also creates the instance if there is none. */
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const startRequest = await this.prepare(workflow, options)
     refuseDebounce(startRequest, "be used with sendOrStart")
@@ -108,17 +108,17 @@ export class InstanceStarter {
     return options.transaction === undefined ? sendAt(this.writeScope) : this.within(options.transaction, sendAt)
   }
 
-  /** The event was refused. The code that is here may declare more than was stored with an instance of the same version: then it is delivered. */
+  /** The store refused the event. If the code of this process declares its type for the version of the instance, the event is delivered all the same. */
   async #deliverAgain({ store: { directory } }: WriteScope, { instance }: StartRequest, { isChecked: _, ...message }: NewMessage): Promise<Delivery> {
     const { topic: type = "" } = message
     const existing = await directory.get(instance.id)
-    const isEqualStart = existing?.workflow === instance.workflow && existing.version === instance.version
-    if (!isEqualStart || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type)
+    const isKnownVersion = existing?.workflow === instance.workflow && existing.version === instance.version
+    if (!isKnownVersion || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type)
     const [delivery = "absent"] = await directory.deliver([message])
     return delivery
   }
 
-  /** A promise only where there is a schema to ask. */
+  /** Validates a start. Returns a promise only if the workflow has a schema, or is not registered here. */
   prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): StartRequest | Promise<StartRequest> {
     if (typeof workflow === "string" && !this.#registry.has(workflow, options.version)) return this.#unregistered(workflow, options, origin)
     const { definition } = this.resolve(workflow, options.version)
@@ -126,12 +126,12 @@ export class InstanceStarter {
     return schema ? this.#validated(definition, options, schema, origin) : this.#startRequest(workflow, options, options.input, origin)
   }
 
-  /** A workflow whose code is elsewhere, if anywhere. */
+  /** Validates the start of a workflow that this engine has no code of. */
   async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<StartRequest> {
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
     const { knownWorkflows } = this.#worker
     const version = options.version ?? (await knownWorkflows?.versionOf(workflow))
-    // A child of another queue, or of a version that is named, waits for its workers, which may begin after its parent.
+    // A child with its own queue or version may wait: the worker for it may start later than the worker of the parent.
     const mayWait = options.allowUnknown === true || (origin !== undefined && (options.version ?? options.taskQueue) !== undefined)
     if (!mayWait && !knownWorkflows) throw this.#registry.unknown(workflow, version)
     if (!mayWait) await knownWorkflows?.require(workflow, version)
@@ -196,7 +196,7 @@ export class InstanceStarter {
     return priority ? { priority } : undefined
   }
 
-  /** A version may be named that only other workers have: then nothing is known of its input. */
+  /** Finds the definition. It is undefined if only other workers have the version. */
   resolve(workflow: AnyWorkflow | string, version: string | undefined): Resolved {
     if (typeof workflow !== "string") return { name: workflow.name, version: workflow.version, definition: workflow }
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
@@ -205,11 +205,11 @@ export class InstanceStarter {
     return { name: workflow, version: definition.version, definition }
   }
 
-  /** In memory where it is to run here, else as a row. */
+  /** Begins the instance in memory if this worker can run it, else writes its row. */
   create(startRequest: StartRequest): Promise<CommitResult> {
     const { definition, instance, start, within } = startRequest
     return new Promise((resolve) => {
-      // One with limits takes its slots when it is claimed.
+      // An instance with limits takes its slots when a worker claims it.
       const mayBegin = start.startAt === undefined && instance.flow?.limits === undefined
       if (mayBegin && definition && this.#worker.startInMemory(definition, instance, { start, within }, resolve)) return
       const onResult = (result: CommitResult) => {
@@ -220,30 +220,31 @@ export class InstanceStarter {
     })
   }
 
-  /** The turn that creates an instance which nobody owns. */
+  /** The turn that creates an instance without an owner. */
   creationTurn({ instance, start, within }: StartRequest): Turn {
     const draft = new TurnDraft(1, instance.createdAt, this.#worker.settings.codecs)
     draft.create = instance
     draft.within = within
     draft.add(start)
     const deadline = deadlineOf(instance.flow, start.timeoutAt)
-    // The worker that claims the instance may be less far ahead of the wall clock than this process. The start is due for that worker, too.
+    // Another worker's time may be less far ahead of the wall clock than the time of this process. The start has to be due for that worker, too.
     const dueAt = start.startAt ?? instance.createdAt - this.#worker.host.aheadMs()
     const state = { status: "queued", run: 1, runPosition: 1, dueAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state, undefined)
   }
 }
 
-/** Where a child comes from. */
+/** The parent of a child that is started. */
 interface Origin {
   readonly parent: ParentLink
-  /** The run that wants it. Another than `parent.run` where it keeps the step of an earlier one. */
+  /** The run that starts the child. It differs from `parent.run` if it keeps the step of an earlier run. */
   readonly within: RunReference
   readonly incarnation: string
   /** The task queue of the parent. */
   readonly queue: string | undefined
 }
 
+/** A validated start: the identity of the instance and its first entry. */
 export interface StartRequest {
   readonly definition: AnyWorkflow | undefined
   readonly debounce: Debounce<unknown> | undefined
@@ -259,8 +260,8 @@ export interface Resolved {
 }
 
 /**
- * When a start is due, in the engine's time, which is `aheadMs` ahead of the wall clock; a caller's `startAt` is a time of the wall clock. Undefined: at
- * once.
+ * When a start is due, in the time of the engine; undefined if at once. A `startAt` of the caller is a time of the wall clock. The engine's time is
+ * `aheadMs` ahead of the wall clock.
  */
 function startTime(options: StartOptions<unknown>, now: number, aheadMs: number): number | undefined {
   if (options.delay !== undefined && options.startAt !== undefined) throw new PerdureError("BAD_OPTION", "give either delay or startAt, not both")

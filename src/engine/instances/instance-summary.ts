@@ -15,7 +15,7 @@ export function summary(row: InstanceRow, codecs: PayloadCodecs | undefined): In
   return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, queue, ...(memo ? { memo } : undefined), createdAt, updatedAt }
 }
 
-/** How many items a page is to have. */
+/** The number of items of a page, from the option of the caller. */
 export function pageLimit(limit = limitDefault): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= limitMax) return limit
   throw new PerdureError("BAD_OPTION", `limit is ${shown(limit)}; give a whole number from 1 to ${limitMax}`)

@@ -9,15 +9,15 @@ import { quotedList } from "../diagnostics/why-sentences.ts"
 const offersKeptMs = 250
 
 /**
- * Which workflows somebody knows that this engine has no code of: a running worker offers them, or the store has an instance of them. It is
- * asked before a start is written, so that a misspelt name is refused, and does not wait for ever. What it says may be out of date at once:
- * nothing but the refusal rests on it.
+ * The workflows that this engine has no code of, but that are known: a running worker offers them, or the store has an instance of them. A start
+ * asks before it is written, so that a misspelt name is refused. Otherwise the instance would wait for ever. The answer may be out of date at once,
+ * and only the refusal depends on it.
  */
 export class KnownWorkflows {
   readonly #directory: Directory
   readonly #registry: WorkflowRegistry
   readonly #host: Host
-  /** What was found to be known, which is not asked again. */
+  /** Versions that were found. The store is not asked for them again. */
   readonly #known = new Map<string, Promise<boolean>>()
 
   #asked: { readonly at: number; readonly offers: Promise<readonly (readonly Offer[])[]> } | undefined
@@ -29,8 +29,9 @@ export class KnownWorkflows {
   }
 
   /**
-   * What a start by name alone takes where this engine has no code of it: the last version that running workers offer, else that of the newest
-   * instance. Where workers differ, as in a rolling deploy, that of the newest instance goes on until no worker offers it any more.
+   * The version of a start by name, if this engine has no code of the workflow. It is the last version that running workers offer, or else the version
+   * of the newest instance. If workers offer different versions, as in a rolling deploy, the version of the newest instance is used while a worker
+   * still offers it.
    */
   async versionOf(workflow: string): Promise<string | undefined> {
     const lastsOf = (offers: readonly (readonly Offer[])[]) =>
@@ -42,7 +43,7 @@ export class KnownWorkflows {
     return lasts.size === 0 || (newest !== undefined && lasts.has(newest)) ? newest : [...lasts].at(-1)
   }
 
-  /** Throws UNKNOWN_WORKFLOW unless somebody knows that version. */
+  /** Throws `UNKNOWN_WORKFLOW` unless the version is known. */
   async require(workflow: string, version: string | undefined): Promise<void> {
     if (version !== undefined && (await this.#isKnown(workflow, version))) return
     throw await this.#refusal(workflow, version)
@@ -66,7 +67,7 @@ export class KnownWorkflows {
     return items.length > 0
   }
 
-  /** By running worker. Each item of a batch asks, so the answer is kept for a moment; nothing is refused before it was asked for anew. */
+  /** The offers of each running worker. The answer is cached for a moment, because each item of a batch asks. A refusal always rests on a fresh answer. */
   #offers(isFresh = false): Promise<readonly (readonly Offer[])[]> {
     const now = this.#host.now()
     if (!isFresh && this.#asked && now - this.#asked.at < offersKeptMs) return this.#asked.offers
@@ -85,7 +86,7 @@ export class KnownWorkflows {
     const hint = versions.size > 0 ? `; known is version ${quotedList([...versions])}` : nearest === undefined ? "" : `; did you mean "${nearest}"?`
     const what = version === undefined ? `workflow "${workflow}"` : `version "${version}" of workflow "${workflow}"`
     const details = { workflow, version, ...(versions.size > 0 ? { versions: [...versions] } : undefined), ...(nearest && { nearest }) }
-    // A program that has workflows has most likely forgotten to register this one, or misspelt it.
+    // A program that registers workflows has most likely misspelt the name, or forgotten to register this workflow.
     if (version === undefined && this.#registry.names.length > 0)
       return new PerdureError("UNKNOWN_WORKFLOW", `${this.#registry.unknown(workflow, version).message}${hint}`, { details })
     return new PerdureError(

@@ -4,38 +4,41 @@ import type { Hint, Store } from "../../ports/store.ts"
 import { ResultWaiters } from "./result-waiters.ts"
 import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.ts"
 
-/** So many at a time are asked for. */
-const looksMax = 64
-/** After a look that failed; after each further one twice as long. */
-const againMs = 50
-const againMsMax = 5_000
+/** How many instances are looked up at a time. */
+const lookupsMax = 64
+/** The delay after a look-up that failed. It doubles with each further failure. */
+const retryMs = 50
+const retryMsMax = 5_000
 
-/** The same where others execute instances as well: what is not ours is found out by asking the store, when it tells of something, or after a while. */
+/**
+ * Waiters for results on a store that other processes share. An instance that is not in memory here is looked up in the store, after each hint and
+ * from time to time.
+ */
 export class PolledResultWaiters extends ResultWaiters {
-  readonly #ours: ResidentLookup
+  readonly #residents: ResidentLookup
   readonly #fallbackPoll: FallbackPoll
 
   constructor({ store, host, worker }: PolledResultWaitersOptions, pollOptions: FallbackPollOptions) {
     super(store, host, pollOptions.timers)
-    this.#ours = worker
+    this.#residents = worker
     this.#fallbackPoll = new FallbackPoll(pollOptions, () => void this.check())
   }
 
-  protected override onWaiting(isSomebody: boolean): void {
-    if (isSomebody) this.#fallbackPoll.restart()
+  protected override onWaiting(isWaiting: boolean): void {
+    if (isWaiting) this.#fallbackPoll.restart()
     else this.#fallbackPoll.stop()
   }
 
-  /** The first look for somebody. Where a connection broke on the way to a store that was there a moment ago, there are others, until one is answered. */
+  /** The first look-up for a waiter. If the connection breaks while the store answers, the look-up is repeated until the store answers. */
   protected override async lookUp(id: string): Promise<void> {
-    let wasThere = false
-    for (let waitMs = againMs; ; waitMs = Math.min(waitMs * 2, againMsMax)) {
+    let wasConnected = false
+    for (let waitMs = retryMs; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
       try {
         return await super.lookUp(id)
       } catch (error) {
         const isAway = PerdureError.is(error, "STORE_UNREACHABLE")
-        wasThere ||= isAway && error.details?.["isUnknown"] === true
-        if (!isAway || !wasThere) throw error
+        wasConnected ||= isAway && error.details?.["isUnknown"] === true
+        if (!isAway || !wasConnected) throw error
       }
       await new Promise<void>((resolve) => this.timers.after(waitMs, resolve))
       if (!this.waiters.has(id)) return
@@ -46,18 +49,18 @@ export class PolledResultWaiters extends ResultWaiters {
     if (ends !== false) await this.check(ends === true ? undefined : ends)
   }
 
-  /** Something may have changed in the store: asks for all of these, or of all, that somebody waits for and that is not ours. */
+  /** Looks up these instances, or all, that have waiters and are not in memory here. */
   async check(ids: Iterable<string> = this.waiters.keys()): Promise<void> {
-    const wanted = [...new Set(ids)].filter((id) => this.waiters.has(id) && !this.#ours.isResident(id))
-    for (let from = 0; from < wanted.length; from += looksMax) await Promise.all(wanted.slice(from, from + looksMax).map((id) => this.#lookSafely(id)))
+    const wanted = [...new Set(ids)].filter((id) => this.waiters.has(id) && !this.#residents.isResident(id))
+    for (let from = 0; from < wanted.length; from += lookupsMax) await Promise.all(wanted.slice(from, from + lookupsMax).map((id) => this.#tryLookUp(id)))
     if (this.waiters.size > 0) this.#fallbackPoll.continue()
   }
 
-  async #lookSafely(id: string): Promise<void> {
+  async #tryLookUp(id: string): Promise<void> {
     try {
       await super.lookUp(id)
     } catch (error) {
-      // Whoever waits did not ask for this look: the next one may succeed.
+      // The waiter does not fail: the next look-up may succeed.
       if (PerdureError.is(error, "NOT_FOUND")) this.fail(id, error)
       else this.host.log.error(`instance "${id}" could not be looked up; trying again`, { instance: id, error })
     }
@@ -70,7 +73,7 @@ interface PolledResultWaitersOptions {
   readonly worker: ResidentLookup
 }
 
-/** What is executed here. */
+/** Tells which instances are in memory here. */
 interface ResidentLookup {
   isResident(id: string): boolean
 }

@@ -11,7 +11,7 @@ import { replayRun } from "../diagnostics/read-only-replay.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
 
-/** Asks the code of instances: queries, which change nothing, and updates, which are answered once. */
+/** Sends queries and updates to the code of instances. A query changes nothing; an update is stored and answered once. */
 export class QueryUpdateClient {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
@@ -25,7 +25,7 @@ export class QueryUpdateClient {
     this.#updateWaiters = updateWaiters
   }
 
-  /** From memory where all that the code knows there is committed, else by reading the journal again: in any process that has the code. */
+  /** Answers from memory if everything that the code has seen there is committed. Else any process that has the code replays the journal. */
   async query(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const encoded = this.#encode("query", name, args)
     const answer = this.#worker.residents.get(id)?.queryUpdateResponder?.query(name, encoded) ?? (await this.#queryReplayed(id, name, encoded))
@@ -42,7 +42,7 @@ export class QueryUpdateClient {
     if (isTerminal(row.status)) throw ended(id)
     const update = randomToken(host)
     const answer = this.#updateWaiters.wait(id, update, row.runPosition)
-    // It may be rejected before somebody looks at it.
+    // The promise may reject before this method returns it.
     answer.catch(() => undefined)
     try {
       const delivery = await messages.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
@@ -74,7 +74,7 @@ export class QueryUpdateClient {
       )
     }
     const { recorded } = await loadRun(this.#store.journal, row)
-    // A restart from a step, or a fork, is queued with what it keeps.
+    // A restart from a step and a fork are queued, but have entries to replay.
     if (row.status === "queued" && !recorded.some(({ entry }) => isAsk(entry)))
       throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet; ask again later`, { details: { instance: id } })
     const { host, settings } = this.#worker

@@ -19,7 +19,7 @@ import { singletonExists, singletonOf } from "../flow-control/singletons.ts"
 import { writeForcedTurn } from "./forced-turn.ts"
 import type { Worker } from "../worker/worker.ts"
 
-/** Has what an instance did done again: by itself, in a new run, or by another. A restart excludes the owner, as terminate does. */
+/** Restarts an instance in a new run, or forks it into a new instance. The caller writes the turn of a restart in place of the owner, as for a terminate. */
 export class Restarts {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
@@ -49,14 +49,14 @@ export class Restarts {
       const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
       const deadline = deadlineOf(row.flow, timeout?.timeoutAt)
       const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, eventIds, ...start } = first
-      // Ids of events that a run before this one received count only where something of it is kept: else they may be sent again.
+      // The ids of received events stay known only if entries are kept. After a restart from the beginning these events may be sent again.
       const ids = eventIds && { eventIds }
       const again = kept && kept.length > 0 ? { kept, ...ids, ...originOf(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       return {
         entries: [entry],
         run: row.run + 1,
-        // No worker has taken it yet; one with limits goes to the end of the line.
+        // An instance with limits goes to the end of the queue for a slot.
         state: (position, at) => ({ status: "queued", run: row.run + 1, runPosition: position, dueAt: at, ...deadline }),
         annotations: annotationsOf(recorded, kept),
       }
@@ -68,7 +68,7 @@ export class Restarts {
     return answer
   }
 
-  /** A new instance that begins with what this one recorded before the step. */
+  /** Creates an instance that begins with the entries which this one recorded before the step. */
   async fork(id: string, options: ForkOptions): Promise<string> {
     const { host, settings, committer } = this.#worker
     checkId(options.id, settings.limits.idLengthMax)
@@ -97,14 +97,14 @@ export class Restarts {
     return options.id
   }
 
-  /** Checked as that of a start is, by the schema of the version if it is known here. */
+  /** Checks the input against the schema of the version, if this process has it. */
   async #input({ workflow, version }: InstanceRow, input: unknown): Promise<Payload> {
     const { input: schema, sensitive } = this.#registry.find(workflow, version)?.options ?? {}
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${workflow}"` }) : input
     return Payload.of(encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }), sensitive?.input)
   }
 
-  /** An instance that has ended has given up its key, and another may have it. */
+  /** An ended instance no longer holds its singleton key. Throws if another instance holds it now. */
   async #checkSingleton({ id, flow }: Pick<NewInstance, "id" | "flow">): Promise<void> {
     const singleton = singletonOf(flow)
     const holder = singleton && (await this.#store.flow.holder(singleton))
@@ -112,7 +112,7 @@ export class Restarts {
   }
 }
 
-/** What the run was started with. */
+/** The input of the run. */
 function inputOf(recorded: readonly Recorded[]): Payload {
   const first = recorded[0]?.entry
   return first?.type === "run.started" ? first.value : Payload.undefined

@@ -8,7 +8,7 @@ import type { EngineListener } from "../engine-listener.ts"
 import { readEndingEntry, readStallEntry } from "./instance-lookup.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
 
-/** Everybody who waits for an instance to end. Told by whoever ends it here; whether it is over already is asked of the store. */
+/** The callers that wait for instances to end. A runner in this process reports the end of its instance. The store tells whether an instance has ended before. */
 export class ResultWaiters implements EngineListener {
   readonly #store: Store
   protected readonly host: Host
@@ -21,56 +21,55 @@ export class ResultWaiters implements EngineListener {
     this.timers = timers
   }
 
-  /** The entry that ended the instance, as soon as there is one. `rejectsStall`: it rejects as soon as the instance is stalled. */
-  wait(id: string, timeoutMs: number | undefined, isOurs: boolean, signal?: AbortSignal, rejectsStall = false): Promise<Entry> {
+  /** Resolves with the entry that ends the instance. With `rejectsStall` it rejects as soon as the instance is stalled. */
+  wait(id: string, timeoutMs: number | undefined, isResidentHere: boolean, signal?: AbortSignal, rejectsStall = false): Promise<Entry> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       const waiter: Waiter = { resolve, reject, rejectsStall, timer: undefined }
       if (signal) waiter.stopListening = whenAborted(signal, (reason) => this.#giveUp(id, waiter, reason))
       if (timeoutMs !== undefined) waiter.timer = this.timers.after(timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
-      const others = this.waiters.get(id)
-      if (others) others.push(waiter)
+      const existing = this.waiters.get(id)
+      if (existing) existing.push(waiter)
       else this.waiters.set(id, [waiter])
-      // That it stalled may have been told before anybody waited, while it is still in memory here.
-      if (!isOurs || rejectsStall) this.lookUp(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
+      // An instance in memory reports its end, but its stall may have been reported before this call.
+      if (!isResidentHere || rejectsStall) this.lookUp(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
       this.onWaiting(true)
     })
   }
 
-  /** Somebody new waits; or nobody does any more. */
-  protected onWaiting(_isSomebody: boolean): void {}
+  /** A waiter was added (true), or the last one has left (false). */
+  protected onWaiting(_isWaiting: boolean): void {}
 
   onInstanceEnded(id: string, entry: Entry): void {
-    for (const waiter of this.#take(id)) waiter.resolve(entry)
+    for (const waiter of this.#remove(id)) waiter.resolve(entry)
   }
 
   onInstanceStalled(id: string, entry: EntryOf<"stalled">): void {
-    for (const waiter of this.#concerned(id)) this.#giveUp(id, waiter, stallError(id, entry))
+    for (const waiter of this.#rejectingStall(id)) this.#giveUp(id, waiter, stallError(id, entry))
   }
 
-  /** Those who do not wait for a stalled instance. */
-  #concerned(id: string): readonly Waiter[] {
+  /** The waiters that reject when the instance is stalled. */
+  #rejectingStall(id: string): readonly Waiter[] {
     return (this.waiters.get(id) ?? []).filter(({ rejectsStall }) => rejectsStall)
   }
 
   protected fail(id: string, error: unknown): void {
-    for (const waiter of this.#take(id)) waiter.reject(error)
+    for (const waiter of this.#remove(id)) waiter.reject(error)
   }
 
-  #take(id: string): readonly Waiter[] {
+  #remove(id: string): readonly Waiter[] {
     const waiters = this.waiters.get(id)
     if (waiters === undefined) return []
     this.waiters.delete(id)
     if (this.waiters.size === 0) this.onWaiting(false)
     for (const waiter of waiters) this.#forget(waiter)
-    // Emptied: an old table of the map may still lead here, see ResidentInstances.
-    return waiters.splice(0)
+    return waiters
   }
 
-  /** One of them waits no longer; the others do. */
+  /** Rejects one waiter. The others go on waiting. */
   #giveUp(id: string, waiter: Waiter, error: unknown): void {
-    const others = (this.waiters.get(id) ?? []).filter((other) => other !== waiter)
-    if (others.length > 0) this.waiters.set(id, others)
+    const remaining = (this.waiters.get(id) ?? []).filter((other) => other !== waiter)
+    if (remaining.length > 0) this.waiters.set(id, remaining)
     else this.waiters.delete(id)
     if (this.waiters.size === 0) this.onWaiting(false)
     this.#forget(waiter)
@@ -89,7 +88,7 @@ export class ResultWaiters implements EngineListener {
   protected async lookUp(id: string): Promise<void> {
     const ending = await readEndingEntry(this.#store, id)
     if (ending) return this.onInstanceEnded(id, ending)
-    const stall = this.#concerned(id).length > 0 ? await readStallEntry(this.#store, id) : undefined
+    const stall = this.#rejectingStall(id).length > 0 ? await readStallEntry(this.#store, id) : undefined
     if (stall) this.onInstanceStalled(id, stall)
   }
 }
@@ -108,7 +107,7 @@ function whenAborted(signal: AbortSignal, listener: (reason: unknown) => void): 
   return () => signal.removeEventListener("abort", onAbort)
 }
 
-/** The result that an ending stands for; throws what it failed with. */
+/** Returns the result of a completed instance. Throws the error of one that ended otherwise. */
 export function resultOf(id: string, entry: Entry): unknown {
   if (entry.type === "run.completed") return entry.value.decode()
   throw markCodeError(endingError(id, entry))

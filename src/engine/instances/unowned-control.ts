@@ -1,61 +1,59 @@
 import { isAsk, type EntryOf } from "../../core/journal/journal.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
-import type { Store } from "../../ports/store.ts"
 import type { ControlResult } from "../../client-api/client-api.ts"
 import { cancelledEntry } from "../runner/ending-entry.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import { foldOf, writeSeized, type ForcedTurnContent, type CurrentRun } from "./forced-turn.ts"
+import { foldOf, tryForcedTurn, type ForcedTurnContent, type CurrentRun } from "./forced-turn.ts"
 import type { Worker } from "../worker/worker.ts"
 
-/** What is needed to control an instance that no worker runs. */
-export interface UnownedSite {
-  readonly store: Store
+export interface UnownedControlContext {
   readonly worker: Worker
   readonly registry: WorkflowRegistry
 }
 
 /**
- * Pauses or cancels an instance that no worker runs: the caller writes the entry itself, at the next position. A worker that has taken the
- * instance meanwhile either loses its own turn, and loads the instance again, or was first. Then the answer is undefined, and nothing was written.
+ * Pauses or cancels an instance that no worker runs. The caller writes the entry itself, at the next position. If a worker has claimed the instance
+ * meanwhile, one of the two turns is lost. If the worker's turn is lost, the worker loads the instance again. If the caller's turn is lost, this
+ * function returns undefined, and nothing was written.
  */
 export async function controlUnowned(
-  site: UnownedSite,
+  context: UnownedControlContext,
   current: CurrentRun,
   kind: "pause" | "cancel",
   reason: string | undefined,
 ): Promise<ControlResult | undefined> {
-  const { worker } = site
+  const { worker } = context
   const { row } = current
-  const turn = kind === "pause" ? pausing(row, reason) : cancelling(site, current, reason)
-  const answer = await writeSeized(worker, current, turn)
-  if (answer === "lost") return undefined
-  // Its cancellation is to run, or its hook to be called.
+  const turn = kind === "pause" ? pauseTurn(row, reason) : cancelTurn(context, current, reason)
+  const result = await tryForcedTurn(worker, current, turn)
+  if (result === "lost") return undefined
+  // A worker has to run the cancellation, or to call the hook.
   if (kind === "cancel") worker.announce(row.id, undefined)
-  return answer
+  return result
 }
 
-function pausing({ run, runPosition }: InstanceRow, reason: string | undefined): ForcedTurnContent {
+function pauseTurn({ run, runPosition }: InstanceRow, reason: string | undefined): ForcedTurnContent {
   const entry: EntryOf<"paused"> = { type: "paused", ...(reason === undefined ? undefined : { reason }) }
-  return { entries: [entry], run, goesOn: true, state: () => ({ status: "paused", run, runPosition }) }
+  return { entries: [entry], run, runContinues: true, state: () => ({ status: "paused", run, runPosition }) }
 }
 
-/** What has not begun is over at once. Else the next worker runs the cancellation, and the time for that begins when the worker loads it. */
-function cancelling(site: UnownedSite, { row, recorded }: CurrentRun, reason: string | undefined): ForcedTurnContent {
+/** An instance that has not begun ends at once. Else a worker runs the cancellation, and the grace begins when the worker loads the instance. */
+function cancelTurn(context: UnownedControlContext, { row, recorded }: CurrentRun, reason: string | undefined): ForcedTurnContent {
   const { id, run, runPosition, flow } = row
   const request = { type: "cancel.requested", cause: "request", ...(reason === undefined ? undefined : { reason }) } as const
   if (recorded.some(({ entry }) => isAsk(entry))) {
     return {
       entries: [{ ...request, unowned: true }],
       run,
-      goesOn: true,
-      // One that stands in line for a slot is loaded without, so that its grace begins.
+      runContinues: true,
+      // The deadline makes an instance claimable that is queued for a slot, so that its grace begins.
       state: (_, at) => ({ status: "running", phase: "cancelling", run, runPosition, dueAt: at, ...deadlineOf(flow, at) }),
     }
   }
   const state = foldOf(recorded)
   state.apply({ position: state.position + 1, run, at: state.at, entry: request })
-  const mayHaveHook = hasHook(site, row) !== false
+  const mayHaveHook = hasHook(context, row) !== false
   return {
     entries: [request, cancelledEntry(id, state)],
     run,
@@ -63,8 +61,8 @@ function cancelling(site: UnownedSite, { row, recorded }: CurrentRun, reason: st
   }
 }
 
-/** Whether a hook is to be called when the instance is cancelled. Undefined: another process executes it, and nobody knows here. */
-function hasHook({ worker, registry }: UnownedSite, { workflow: name, version, queue }: InstanceRow): boolean | undefined {
+/** Whether a hook is called when the instance is cancelled. Undefined if another process executes the instance: this process cannot know. */
+function hasHook({ worker, registry }: UnownedControlContext, { workflow: name, version, queue }: InstanceRow): boolean | undefined {
   const { active, settings } = worker
   const workflow = registry.find(name, version)
   if (!workflow || !registry.executes(workflow, queue) || !(active || settings.execute === "ticks")) return undefined

@@ -11,7 +11,7 @@ import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.
 
 type Answer = EntryOf<"update.completed" | "update.failed">
 
-/** Everybody who waits for the answer to an update. Told by the runner where the instance is ours, else found in its journal. */
+/** The callers that wait for the answer to an update. A runner in this process reports the answer. Else it is found in the journal. */
 export class UpdateWaiters implements EngineListener {
   readonly #store: Store
   readonly #host: Host
@@ -24,7 +24,7 @@ export class UpdateWaiters implements EngineListener {
     this.#fallbackPoll = new FallbackPoll(pollOptions, () => void this.check())
   }
 
-  /** Resolves with what the update came to; `from` is a position before which its answer cannot be. */
+  /** Resolves with the answer to the update. `from` is a position before the answer. */
   wait(instance: string, update: string, from: number): Promise<unknown> {
     const answer = new Promise<unknown>((resolve, reject) =>
       this.#waiters.set(update, { instance, from, isSent: false, acceptedAt: undefined, resolve, reject }),
@@ -33,16 +33,16 @@ export class UpdateWaiters implements EngineListener {
     return answer
   }
 
-  /** It was delivered: from now on it is in the inbox or in the journal, or it was dropped. */
+  /** The update was delivered: from now on it is in the inbox or in the journal, or a restart has dropped it. */
   sent(update: string): void {
     const waiter = this.#waiters.get(update)
     if (waiter) waiter.isSent = true
   }
 
-  /** A run of the instance is over: what it has not answered it never will. */
+  /** A run has ended. It never answers the updates that it has left open. */
   onRunEnded(instance: string): void {
     const waiters = this.#byInstance().get(instance)
-    if (waiters) void this.#lookSafely(instance, waiters)
+    if (waiters) void this.#tryLookUp(instance, waiters)
   }
 
   onInstanceEnded(instance: string): void {
@@ -61,19 +61,19 @@ export class UpdateWaiters implements EngineListener {
     if (updatesAnswered) await this.check()
   }
 
-  /** Something may have changed in the store. */
+  /** Looks up the answers of all open updates. */
   async check(): Promise<void> {
-    for (const [instance, waiters] of this.#byInstance()) await this.#lookSafely(instance, waiters)
+    for (const [instance, waiters] of this.#byInstance()) await this.#tryLookUp(instance, waiters)
     if (this.#waiters.size > 0) this.#fallbackPoll.continue()
     else this.#fallbackPoll.stop()
   }
 
-  /** Whoever waits for the same instance is served by one look at it. */
+  /** The waiters of each instance, because one look-up serves all of them. */
   #byInstance(): ReadonlyMap<string, Waiters> {
     const all = new Map<string, Map<string, Waiter>>()
     for (const [update, waiter] of this.#waiters) {
-      const others = all.get(waiter.instance)
-      if (others) others.set(update, waiter)
+      const existing = all.get(waiter.instance)
+      if (existing) existing.set(update, waiter)
       else all.set(waiter.instance, new Map([[update, waiter]]))
     }
     return all
@@ -83,9 +83,9 @@ export class UpdateWaiters implements EngineListener {
     for (const update of [...this.#waiters.keys()]) this.giveUp(update, error)
   }
 
-  async #lookSafely(instance: string, waiters: Waiters): Promise<void> {
+  async #tryLookUp(instance: string, waiters: Waiters): Promise<void> {
     try {
-      await this.#look(instance, waiters)
+      await this.#lookUp(instance, waiters)
     } catch (error) {
       if (PerdureError.is(error, "NOT_FOUND")) for (const update of waiters.keys()) this.giveUp(update, error)
       else if ([...waiters.keys()].some((update) => this.#waiters.has(update)))
@@ -93,8 +93,8 @@ export class UpdateWaiters implements EngineListener {
     }
   }
 
-  /** The row is read first, then the inbox: what happens in between is found in the journal all the same. */
-  async #look(instance: string, waiters: Waiters): Promise<void> {
+  /** Reads the row, then the inbox, then the journal. An update that is consumed between two reads is then found in the later one. */
+  async #lookUp(instance: string, waiters: Waiters): Promise<void> {
     const { journal, directory } = this.#store
     const sent = [...waiters.keys()].filter((update) => waiters.get(update)?.isSent)
     const row = await directory.get(instance)
@@ -108,10 +108,10 @@ export class UpdateWaiters implements EngineListener {
       if (entry.type === "update.completed" || entry.type === "update.failed") this.onUpdateAnswered(entry)
       if (entry.type === "update.accepted") accept(waiters.get(entry.update), position)
       if (entry.type === "run.started")
-        for (const [update, { acceptedAt }] of waiters) if (isLeftBehind(acceptedAt, position, entry.kept)) this.giveUp(update, endedBefore(instance))
+        for (const [update, { acceptedAt }] of waiters) if (isAbandoned(acceptedAt, position, entry.kept)) this.giveUp(update, endedBefore(instance))
     }
     for (const waiter of waiters.values()) waiter.from = Math.max(waiter.from, next)
-    // A restart drops what is unread.
+    // An update that is neither unread nor accepted was dropped by a restart.
     const dropped = sent.filter((update) => !unread.has(update) && waiters.get(update)?.acceptedAt === undefined)
     for (const update of isTerminal(row.status) ? waiters.keys() : dropped) this.giveUp(update, endedBefore(instance))
   }
@@ -123,7 +123,7 @@ export class UpdateWaiters implements EngineListener {
   }
 }
 
-/** Of one instance, by their updates. */
+/** The waiters of one instance, by the id of their update. */
 type Waiters = ReadonlyMap<string, Waiter>
 
 interface Waiter {
@@ -139,8 +139,8 @@ function accept(waiter: Waiter | undefined, position: number): void {
   if (waiter) waiter.acceptedAt = position
 }
 
-/** It was accepted by a run before the one that begins there, which does not keep it. */
-function isLeftBehind(acceptedAt: number | undefined, position: number, kept: readonly Kept[] = []): boolean {
+/** True if an earlier run accepted the update, and the run that begins at `position` does not keep that entry. */
+function isAbandoned(acceptedAt: number | undefined, position: number, kept: readonly Kept[] = []): boolean {
   return acceptedAt !== undefined && acceptedAt < position && !kept.some(({ from, to }) => acceptedAt >= from && acceptedAt <= to)
 }
 

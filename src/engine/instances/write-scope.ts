@@ -5,16 +5,16 @@ import type { CommitResult } from "../worker/group-committer.ts"
 import type { StartRequest } from "./instance-starter.ts"
 import type { Worker } from "../worker/worker.ts"
 
-/** Where something is started or sent: in transactions of the store's own, or in one of the caller's. */
+/** Where starts and events are written: in transactions of the store, or in a transaction of the caller. */
 export interface WriteScope {
   readonly store: StoreWithin
   readonly create: (startRequest: StartRequest) => Promise<CommitResult>
   readonly write: (turn: Turn) => Promise<CommitResult>
-  /** An instance that nobody owns was written. */
+  /** Tells the workers about a written instance without an owner. */
   readonly announce: (id: string, dueAt: number | undefined) => void
 }
 
-/** Whoever is written to is told at once. */
+/** Writes in transactions of the store. Workers are told at once. */
 export function ownWriteScope(store: Store, worker: Worker, create: WriteScope["create"]): WriteScope {
   return {
     store,

@@ -1,6 +1,6 @@
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { InstanceRow, NewInstance, RowState } from "../../ports/journal-store.ts"
-import { deadlineOf, givesBackAtRest } from "../flow-control/flow-traits.ts"
+import { deadlineOf, releasesSlotsAtRest } from "../flow-control/flow-traits.ts"
 import type { StepAttempts } from "../steps/step-attempts.ts"
 import type { EndingHooks } from "./ending-hooks.ts"
 import type { InstanceTimers } from "./instance-timers.ts"
@@ -80,7 +80,7 @@ export class RowProjection {
     const due = storedDueAt === undefined ? undefined : { dueAt: storedDueAt }
     const sleepsLong = status === "sleeping" && nextCheckAt !== undefined && nextCheckAt > host.now() + settings.residentSleepMsMax
     // An instance with limits leaves memory whenever it comes to rest, so that others can have its slots.
-    const leaves = attempts.count === 0 && (sleepsLong || givesBackAtRest(identity.flow))
+    const leaves = attempts.count === 0 && (sleepsLong || releasesSlotsAtRest(identity.flow))
     return leaves ? { status, ...due, ...deadline } : { status, ...due, owner: worker }
   }
 

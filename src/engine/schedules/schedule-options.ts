@@ -9,7 +9,7 @@ const creationKeys = [...definitionKeys, "workflow", "paused", "ifExists"]
 
 type Instant = Date | number | string
 
-/** What callers give: with types one way or the other, without types anything. */
+/** The options that `create` and `update` have in common. Callers without types may give anything. */
 export interface GivenOptions {
   readonly cron?: string
   readonly timeZone?: string
@@ -23,20 +23,20 @@ export interface GivenOptions {
   readonly endAt?: Instant | null
 }
 
-/** What a user says of a schedule; the rest of it is what became of its times. */
+/** The part of a schedule that its user defines. The rest records its firings. */
 type Definition = Pick<Schedule, "recurrence" | "overlap" | "catchUpMs" | "tags" | "timeoutMs" | "taskQueue" | "startAt" | "endAt">
 
 export function checkScheduleId(id: string, idLengthMax: number): void {
   checkId(id, idLengthMax - timeSuffixLength)
 }
 
-/** A definition from all that was said. Throws where it says nothing that can be done. */
+/** The definition of a new schedule. Throws if the options are invalid. */
 export function definitionOf(given: GivenOptions): Definition {
   checkKeys(given, creationKeys)
   return checked(given, {})
 }
 
-/** What a definition becomes by what was said of it now. */
+/** The definition after an update. */
 export function changedDefinition(given: GivenOptions, before: Definition): Definition {
   checkKeys(given, definitionKeys)
   return checked(given, before)
@@ -66,7 +66,7 @@ function checked(given: GivenOptions, before: Partial<Definition>): Definition {
   }
 }
 
-/** An interval is counted from where the schedule begins. */
+/** The recurrence after an update. An interval is counted from `startAt`. */
 function recurrenceOf({ cron, timeZone, every }: GivenOptions, before: Recurrence | undefined, startAt: number | undefined): Recurrence {
   if (cron !== undefined && every !== undefined) throw badTimes("has both cron and every; give one of them")
   const zoneBefore = before && "cron" in before ? before.timeZone : undefined
@@ -81,18 +81,18 @@ function recurrenceOf({ cron, timeZone, every }: GivenOptions, before: Recurrenc
     interval === undefined
       ? { cron: expression ?? "", ...(zone === undefined ? undefined : { timeZone: zone }) }
       : { every: durationMs(interval, "every"), ...(startAt === undefined ? undefined : { anchor: startAt }) }
-  // Throws where it cannot be read.
+  // Throws if the cron expression or the time zone is invalid.
   nextTime(recurrence, 0)
   return recurrence
 }
 
-/** Null takes it away, undefined leaves it. */
+/** Null removes an option, undefined leaves it as it is. */
 function changed<T>(given: T | null | undefined, before: number | undefined, read: (value: T) => number): number | undefined {
   if (given === null) return undefined
   return given === undefined ? before : read(given)
 }
 
-/** A misspelt option would be a schedule that quietly fires at the wrong time. */
+/** A schedule with a misspelt option would fire at the wrong time, and nobody would notice. */
 function checkKeys(given: object, known: readonly string[]): void {
   for (const key of Object.keys(given)) if (!known.includes(key)) throw bad(key, `there is no option "${key}" of a schedule; there are ${known.join(", ")}`)
 }

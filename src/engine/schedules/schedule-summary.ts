@@ -10,7 +10,7 @@ import type { ScheduleDescription, ScheduledInstance, ScheduleSummary, UnfiredTi
 const nextMax = 5
 const recentMax = 10
 
-/** Nobody fires it if it is so late. */
+/** A schedule that is due for longer than this is probably not fired by any worker. */
 const lateMs = 10_000
 
 export function summaryOf({ id, workflow, dueAt, createdAt, updatedAt, state }: ScheduleRow): ScheduleSummary {
@@ -58,7 +58,7 @@ type Look = (id: string) => Promise<InstanceRow | undefined>
 
 interface ViewContext {
   readonly now: number
-  /** Those that this engine has. */
+  /** The workflows that this engine has. */
   readonly workflows: readonly string[]
   readonly codecs: PayloadCodecs | undefined
 }

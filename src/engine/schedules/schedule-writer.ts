@@ -8,7 +8,7 @@ import type { Worker } from "../worker/worker.ts"
 
 const triesMax = 100
 
-/** What is to become of a schedule, and the instances that hang on it. */
+/** The new state of a schedule, and the instances to start and to cancel with it. */
 export interface ScheduleEdit {
   readonly schedule: Schedule
   readonly workflow?: string
@@ -16,8 +16,9 @@ export interface ScheduleEdit {
   readonly awaits: string | undefined
   /** The input of its instances from now on, encoded. */
   readonly input?: string
-  /** Times to start an instance for; with an input of their own, or else the schedule's. */
+  /** The scheduled times to start an instance for. */
   readonly starts?: readonly number[]
+  /** The input of these instances. Default: the input of the schedule. */
   readonly startInput?: string
   /** Instances to cancel. */
   readonly cancels?: readonly string[]
@@ -25,10 +26,9 @@ export interface ScheduleEdit {
   readonly live?: readonly string[]
 }
 
-/** Changes schedules under the fence of their revision, and lets the instances that they start be found. */
+/** Writes schedules. A write is lost if the revision of the schedule has changed since it was read. Workers are told about the started instances. */
 export class ScheduleWriter {
   readonly #store: Store
-  /** What it starts instances with. */
   readonly starts: ScheduledStarts
   readonly #worker: Worker
 
@@ -38,7 +38,7 @@ export class ScheduleWriter {
     this.#worker = worker
   }
 
-  /** Decides on what is there now, again where somebody else was first. Undefined: nothing is to be changed. */
+  /** Reads the schedule, decides, and writes. Repeats all three if the write is lost. A decision that is undefined changes nothing. */
   async change(id: string, decide: (schedule: Schedule, row: ScheduleRow) => ScheduleEdit | undefined | Promise<ScheduleEdit | undefined>): Promise<boolean> {
     for (let tries = 0; tries < triesMax; tries++) {
       const row = await this.#store.schedules.get(id)
@@ -76,13 +76,13 @@ export class ScheduleWriter {
     try {
       return await this.#store.schedules.write(change)
     } finally {
-      // Also where nobody knows whether it is written.
+      // The hint is sent after a failure, too, because the write may have happened.
       this.#worker.committer.onWritten()
       this.#worker.hint([...starts.map((at) => instanceIdOf(id, at)), ...cancels])
     }
   }
 
-  /** The instance that keeps those of the schedule from being started, as only one of its key may be there. */
+  /** The instance that holds the singleton key, so that the schedule cannot start another one. */
   async singletonHolder({ id, workflow }: ScheduleRow, { version }: Schedule, startInput?: string): Promise<string | undefined> {
     if (!this.starts.isSingleton(workflow, version)) return undefined
     const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""

@@ -16,7 +16,7 @@ import type { Resolved, InstanceStarter } from "../instances/instance-starter.ts
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
 
-/** What a schedule needs in order to start instances: the input that it keeps, and the turns that create them. */
+/** Prepares the starts of schedules: the input that a schedule keeps, and the turns that create its instances. */
 export class ScheduledStarts {
   readonly #starter: InstanceStarter
   readonly #registry: WorkflowRegistry
@@ -28,15 +28,15 @@ export class ScheduledStarts {
     this.#worker = worker
   }
 
-  /** The input of the instances that a schedule starts, as it keeps it: what the schema makes of it. */
-  async input(workflow: AnyWorkflow | string, input: unknown, known?: string): Promise<ScheduledInput> {
-    const { name, version, definition } = this.#resolve(workflow, known)
+  /** Validates the input of a schedule, and encodes the value that the schema returns. */
+  async input(workflow: AnyWorkflow | string, input: unknown, storedVersion?: string): Promise<ScheduledInput> {
+    const { name, version, definition } = this.#resolve(workflow, storedVersion)
     const schema = definition?.options.input
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
     if (definition?.options.debounce)
       throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, so a schedule cannot start it; remove debounce, or start it without a schedule`)
     const encoded = encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax })
-    // A key that cannot be made of it is to be known now.
+    // Throws now if no singleton key can be computed from the input.
     this.singleton(name, version, encoded)
     return {
       workflow: name,
@@ -46,30 +46,36 @@ export class ScheduledStarts {
     }
   }
 
-  isSingleton(workflow: string, known: string | undefined): boolean {
-    const { singleton = false } = this.#resolve(workflow, known).definition?.options ?? {}
+  isSingleton(workflow: string, storedVersion: string | undefined): boolean {
+    const { singleton = false } = this.#resolve(workflow, storedVersion).definition?.options ?? {}
     return singleton !== false
   }
 
-  /** The key that an instance of a schedule has to itself. */
-  singleton(workflow: string, known: string | undefined, input: Encoded): UniqueUse | undefined {
-    const { definition } = this.#resolve(workflow, known)
-    return definition && this.isSingleton(workflow, known) ? singletonOf(flowTraits(definition, this.#inputOf(input).decode(), undefined)) : undefined
+  /** The singleton key of an instance of a schedule. */
+  singleton(workflow: string, storedVersion: string | undefined, input: Encoded): UniqueUse | undefined {
+    const { definition } = this.#resolve(workflow, storedVersion)
+    return definition && this.isSingleton(workflow, storedVersion) ? singletonOf(flowTraits(definition, this.#inputOf(input).decode(), undefined)) : undefined
   }
 
   /** The turn that creates an instance of a schedule. */
-  turn({ id, workflow, input, definition: { version: known, tags = [], timeoutMs, taskQueue, sensitive: isSensitive }, schedule }: ScheduledStart): Turn {
-    const { version, definition } = this.#resolve(workflow, known)
+  turn({
+    id,
+    workflow,
+    input,
+    definition: { version: storedVersion, tags = [], timeoutMs, taskQueue, sensitive: isSensitive },
+    schedule,
+  }: ScheduledStart): Turn {
+    const { version, definition } = this.#resolve(workflow, storedVersion)
     const { host } = this.#worker
     const timeout = timeoutMs ?? definition?.options.timeout
     const now = host.now()
-    const singleton = this.singleton(workflow, known, input)
+    const singleton = this.singleton(workflow, storedVersion, input)
     const queue = storedQueue(taskQueue ?? definition?.options.taskQueue)
     const events = declaredEvents(definition?.options)
     const identity = { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags, ...queue, ...(events && { events }) }
     return this.#starter.creationTurn({
       definition,
-      // It gets its limits when it is claimed.
+      // A worker assigns the limits when it claims the instance.
       debounce: undefined,
       instance: singleton ? { ...identity, flow: { unique: [singleton] } } : identity,
       start: {
@@ -86,19 +92,18 @@ export class ScheduledStarts {
     })
   }
 
-  /** The input that a schedule keeps. */
   #inputOf(stored: Encoded, isSensitive?: boolean): Payload {
     return storedPayload(stored, this.#worker.settings.codecs, isSensitive)
   }
 
-  /** The last version registered here, else the one that was known when the schedule was written. */
-  #resolve(workflow: AnyWorkflow | string, known: string | undefined): Resolved {
+  /** The last version registered here, else the version in the row of the schedule. */
+  #resolve(workflow: AnyWorkflow | string, storedVersion: string | undefined): Resolved {
     const isHere = typeof workflow !== "string" || this.#registry.versions(workflow).length > 0
-    return this.#starter.resolve(workflow, isHere ? undefined : known)
+    return this.#starter.resolve(workflow, isHere ? undefined : storedVersion)
   }
 }
 
-/** As a schedule keeps it. */
+/** The input of a schedule, as its row keeps it. */
 export interface ScheduledInput {
   readonly workflow: string
   readonly version: string

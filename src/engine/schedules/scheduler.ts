@@ -11,14 +11,14 @@ import type { ScheduleWriter } from "./schedule-writer.ts"
 import { MovableTimer, type Timers } from "../worker/timers.ts"
 import { wallNow } from "../wall-clock.ts"
 
-const lookMax = 100
+const checkMax = 100
 const retryMs = 1_000
 const retryMsMax = 60_000
 
 /**
- * Fires the schedules of the workflows that this worker has. One timer is set for the earliest due time of all. It also looks when
- * an instance of a schedule ends here, when another process may have changed something, and from time to time. Whoever looks, and
- * however often: a decision counts only if nobody else has made one since the schedule was read.
+ * Fires the schedules of the workflows that this worker has. One timer is set for the earliest due time of all schedules. The scheduler also checks
+ * when an instance of a schedule ends here, when another process may have changed something, and at each sweep. Several workers may check the same
+ * schedule: a decision is lost if another one was written since the schedule was read.
  */
 export class Scheduler implements EngineListener {
   readonly #store: Store
@@ -26,11 +26,11 @@ export class Scheduler implements EngineListener {
   readonly #workflows: readonly string[]
   readonly #writer: ScheduleWriter
   readonly #timer: MovableTimer
-  /** Schedules that could not be fired, and when to try again, by the monotonic clock. */
+  /** The schedules that could not be fired, with the time of the next try by the monotonic clock. */
   readonly #failed = new Map<string, { readonly at: number; readonly delayMs: number }>()
   #running = false
-  #wanted = false
-  #looking: Promise<void> | undefined
+  #isRequested = false
+  #checking: Promise<void> | undefined
 
   constructor(store: Store, host: Host, timers: Timers, registry: WorkflowRegistry, writer: ScheduleWriter) {
     this.#store = store
@@ -41,7 +41,7 @@ export class Scheduler implements EngineListener {
   }
 
   get idle(): boolean {
-    return !this.#running || this.#looking === undefined
+    return !this.#running || this.#checking === undefined
   }
 
   start(): void {
@@ -49,50 +49,50 @@ export class Scheduler implements EngineListener {
     this.wake()
   }
 
-  /** Fires nothing more; what is under way is finished. */
+  /** Fires nothing more. A firing that is under way is finished. */
   async stop(): Promise<void> {
     this.#running = false
     this.#timer.clear()
-    await this.#looking
+    await this.#checking
   }
 
-  /** Something may be due, or have changed. */
+  /** Checks all schedules that may be due. */
   wake(): void {
     if (!this.#running || this.#workflows.length === 0) return
-    this.#wanted = true
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined
-      if (this.#wanted) this.wake()
+    this.#isRequested = true
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined
+      if (this.#isRequested) this.wake()
     })
   }
 
-  /** A schedule that waits for an instance is looked at where that one ends. */
+  /** A hint about work may mean a new schedule, or the end of an instance that a schedule waits for. */
   onHint({ work }: Hint): void {
     if (work === true) this.wake()
   }
 
-  /** Resolves when all that is due now is fired, or has to be tried again. */
+  /** Resolves when each due schedule was fired, or has failed and waits for its next try. */
   async settled(): Promise<void> {
-    while (this.#looking) await this.#looking
+    while (this.#checking) await this.#checking
   }
 
-  /** An instance is over: a schedule may have waited for it. */
+  /** A schedule may wait for the end of this instance. */
   onInstanceEnded(id: string): void {
     if (isScheduledId(id)) this.wake()
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
-      while (this.#wanted && this.#running) {
-        this.#wanted = false
+      while (this.#isRequested && this.#running) {
+        this.#isRequested = false
         while (this.#running && (await this.#pass()));
       }
       if (!this.#running) return
       const now = this.#host.now()
       const next = await this.#store.schedules.nextDueAt(this.#workflows)
-      // What failed is due all the time, and hides when the others are.
+      // A schedule that failed stays due, so `nextDueAt` does not tell when the others are due.
       if (this.#failed.size > 0) this.#timer.setAfter(retryMs)
-      else this.#timer.setTo(next === undefined ? undefined : this.#lookAt(next, now))
+      else this.#timer.setTo(next === undefined ? undefined : this.#checkAt(next, now))
     } catch (error) {
       if (!this.#running) return
       this.#host.log.error("the store did not answer which schedules are due; trying again", { error })
@@ -100,17 +100,17 @@ export class Scheduler implements EngineListener {
     }
   }
 
-  /** Schedules follow the wall clock. While the engine's time is ahead of it, the scheduler looks every second, because somebody may set the clock right. */
-  #lookAt(dueAt: number, now: number): number {
+  /** Schedules follow the wall clock. While the engine's time is ahead of it, the scheduler checks every second, because the clock may be set forward. */
+  #checkAt(dueAt: number, now: number): number {
     const aheadMs = this.#host.aheadMs()
     if (aheadMs === 0 || dueAt > now) return Math.max(dueAt, now + 1)
     return Math.max(Math.min(dueAt + aheadMs, now + retryMs), now + 1)
   }
 
-  /** One decision for each schedule that wants one. False: none is left. */
+  /** Makes one decision for each schedule that needs one. Returns false if no schedule is left. */
   async #pass(): Promise<boolean> {
     const now = this.#host.now()
-    const rows = await this.#store.schedules.due(this.#workflows, lookMax + this.#failed.size)
+    const rows = await this.#store.schedules.due(this.#workflows, checkMax + this.#failed.size)
     for (const id of this.#failed.keys()) if (!rows.some((row) => row.id === id)) this.#failed.delete(id)
     const wallAt = wallNow(this.#host)
     // The store compares due times with the engine's time, which may be ahead of the wall clock.
@@ -125,7 +125,7 @@ export class Scheduler implements EngineListener {
     return wanting.some(({ id }) => !this.#failed.has(id))
   }
 
-  /** One that cannot be fired does not keep the others from it. */
+  /** A schedule that cannot be fired does not hinder the others. */
   async #try(row: ScheduleRow): Promise<void> {
     try {
       await this.#advance(row)
@@ -154,9 +154,9 @@ export class Scheduler implements EngineListener {
         live: live.map(({ id }) => id),
         taken,
       })
-      const hindrance = start === undefined ? undefined : await this.#hindrance(row, schedule, start)
-      if (start !== undefined && hindrance !== undefined) {
-        taken.set(start, hindrance)
+      const obstacle = start === undefined ? undefined : await this.#obstacle(row, schedule, start)
+      if (start !== undefined && obstacle !== undefined) {
+        taken.set(start, obstacle)
         continue
       }
       const cancellable = live.filter(({ id, status, phase }) => cancels.includes(id) && status !== "stalled" && phase !== "cancelling")
@@ -165,12 +165,12 @@ export class Scheduler implements EngineListener {
     }
   }
 
-  async #hindrance(row: ScheduleRow, schedule: Schedule, at: number): Promise<"exists" | "singleton" | undefined> {
+  async #obstacle(row: ScheduleRow, schedule: Schedule, at: number): Promise<"exists" | "singleton" | undefined> {
     if (await this.#store.directory.get(instanceIdOf(row.id, at))) return "exists"
     return (await this.#writer.singletonHolder(row, schedule)) === undefined ? undefined : "singleton"
   }
 
-  /** Of its instances, those that are not over. Where nothing depends on it, nobody asks. */
+  /** The instances of the schedule that have not ended. The store is not asked if no decision depends on them. */
   async #live({ overlap, waiting, running }: Schedule): Promise<readonly InstanceRow[]> {
     if (overlap === "allow" && waiting.length === 0) return []
     const rows = await Promise.all(running.map((id) => this.#store.directory.get(id)))

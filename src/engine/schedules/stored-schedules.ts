@@ -90,7 +90,7 @@ export class StoredSchedules implements ScheduleCalls {
     await scheduleWriter.change(id, async (before, row) => {
       const now = host.now()
       let at = now
-      // Two in one millisecond, or one at a due time that has been fired.
+      // The id is taken by another trigger in this millisecond, or by a firing at this time.
       while (await store.directory.get(instanceIdOf(id, at))) at++
       instance = instanceIdOf(id, at)
       const startInput = "input" in options ? { startInput: (await scheduleWriter.starts.input(row.workflow, options.input, before.version)).input } : undefined

@@ -3,13 +3,13 @@ import { storedPayload } from "../../core/values/encoded-payload.ts"
 import { checkTags } from "../../core/workflow/input-limits.ts"
 import { statuses } from "../../core/journal/status.ts"
 
-/** What the lines of an exported instance have: whoever wrote the file may have written anything. */
+/** The shapes of the lines of an export. The lines are checked because anybody may have written the file. */
 
 const name: Argument = (value, of) => {
   const given = text(value, of) as string
   return given === "" ? text(undefined, of) : given
 }
-/** It stands in cursors, and so in streams and headers. */
+/** The incarnation becomes part of cursors, and so of streams and headers. */
 const incarnation: Argument = (value, of) => {
   if (typeof value === "string" && /^[\w.~:@=,-]{1,300}$/.test(value)) return value
   throw badOption(of, value, "at most 300 letters, digits and . _ : @ - ~ = ,")
@@ -65,7 +65,7 @@ const message = fields({
   eventId: optional.text,
 })
 
-/** The text of a value, encoded by whatever codec. */
+/** The text of a stored value, which any payload codec may have encoded. */
 const storedValue: Argument = (value, of) => {
   try {
     storedPayload(text(value, of) as string, undefined).shown()
@@ -79,7 +79,7 @@ export const memoShape: Argument = maybe(storedValue)
 
 export const messageShape: Argument = (value, of) => {
   const read = message(value, of) as { readonly kind: string; readonly payload?: unknown }
-  // Those of other kinds are words of the engine.
+  // The payloads of other kinds are written by the engine itself.
   if (read.kind === "event" || read.kind === "update") maybe(storedValue)(read.payload, "payload")
   return read
 }

@@ -10,15 +10,15 @@ import { notFound } from "../instances/instance-errors.ts"
 import { instanceShape, memoShape, messageShape, rowShape, stateShape } from "./export-shape.ts"
 
 /**
- * An instance as a file has it: lines of JSON, in this order.
+ * An exported instance. Its file has these lines of JSON, in this order:
  *
  *   {"type":"instance","format":1,"exportedAt":…,"instance":{…},"state":{…},"memo":…}
  *   {"type":"turn","turn":…,"position":…,"count":…,"run":…,"at":…,"entries":[…],"blobs":[…]}     one for each row of its journal, all runs
  *   {"type":"message","kind":…,"at":…,"topic":…,"payload":…,"eventId":…}                         one for each unread message
  *   {"type":"end","turns":n,"messages":n}
  *
- * A file may hold many, one after the other. `entries` is the text of the row, as a value if it comes out the same when it is written again,
- * else as a string. docs/export-format.md has it in full.
+ * A file may have many instances, one after the other. `entries` is the text of the row. It is written as a JSON value if that value gives the same text
+ * again, else as a string. docs/export-format.md describes the whole format.
  */
 export interface InstanceExport {
   readonly instance: NewInstance
@@ -30,11 +30,11 @@ export interface InstanceExport {
 
 const exportFormat = 1
 
-const readTries = 100
+const readTriesMax = 100
 
-/** All of an instance at one moment: it is read again if its journal grew meanwhile. */
+/** Reads an instance at one moment. It is read again if its journal has grown during the read. */
 export async function exportInstance({ directory, journal }: Store, id: string): Promise<InstanceExport> {
-  for (let tries = 0; tries < readTries; tries++) {
+  for (let tries = 0; tries < readTriesMax; tries++) {
     const rows = await journal.readJournal(id, 1)
     const messages = await journal.readInbox([id])
     const row = await directory.get(id)
@@ -46,7 +46,7 @@ export async function exportInstance({ directory, journal }: Store, id: string):
     const state = { status, run, runPosition, ...given({ phase, dueAt, deadlineAt, endPosition }) } as RowState
     return { instance, state, rows, messages: messages.map(withoutPlace), ...(memo === undefined ? undefined : { memo }) }
   }
-  throw new PerdureError("STORE_FAILED", `instance "${id}" changes too fast to be exported: ${readTries} attempts to read it as a whole failed; pause it first`)
+  throw new PerdureError("STORE_FAILED", `instance "${id}" changes too fast to be exported: ${readTriesMax} attempts to read it as a whole failed; pause it first`)
 }
 
 function endOf(rows: readonly JournalRow[]): number {
@@ -86,7 +86,7 @@ function entriesValue(text: string): unknown {
   return JSON.stringify(value) === text ? value : text
 }
 
-/** Reads instances from lines; throws where a line is not what should come next. */
+/** Reads instances from lines. Throws `BAD_EXPORT` if a line is not valid at its place. */
 export async function* parseExports(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<InstanceExport> {
   let open: { head: Head; rows: JournalRow[]; messages: InstanceExport["messages"][number][] } | undefined
   let number = 0
@@ -121,7 +121,7 @@ function parseLine(text: string, number: number): Line {
     const value: unknown = JSON.parse(text)
     if (typeof value === "object" && value !== null && "type" in value) return value
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw badExport(`line ${number} is no line of an export; give a file that was written by one`)
 }
@@ -138,7 +138,7 @@ function checkedHead(line: Line, number: number): Head {
   }
 }
 
-/** As an argument is checked, but with the code of a bad file. */
+/** Checks a part of a line. Throws `BAD_EXPORT`. */
 function shaped(shape: Argument, value: unknown, name: string, number: number): unknown {
   try {
     return shape(value, name)
@@ -157,7 +157,7 @@ function checkedRow(line: Line, before: readonly JournalRow[], number: number): 
   return row
 }
 
-/** The entries of a row of a file, which may be of no form. */
+/** The entries of a row of a file. Throws `BAD_EXPORT` if they cannot be read. */
 export function recordedIn(row: JournalRow): readonly Recorded[] {
   try {
     const recorded = decodeRow(row)

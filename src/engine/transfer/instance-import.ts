@@ -14,9 +14,9 @@ import { badExport, type InstanceExport, recordedIn } from "./instance-export.ts
 import { randomToken } from "../random-token.ts"
 
 export interface ImportOptions {
-  /** Another id: a copy, with idempotency keys of its own, which tells no parent of its end. */
+  /** Imports a copy under another id. The copy has its own idempotency keys, and sends its result to no parent. */
   readonly id?: string
-  /** It goes on at once; else one that is not over comes in paused. */
+  /** The instance goes on at once. Default: an open instance is paused by the import. */
   readonly resume?: boolean
 }
 
@@ -26,8 +26,8 @@ export interface Imported {
 }
 
 /**
- * Puts an instance into a store, whole or not at all. It keeps its id, and its incarnation with it: where it came from it must not run on.
- * That is why it comes in paused.
+ * Writes an exported instance to a store, in one transaction. The instance keeps its id and its incarnation, so the original must not go on. That is why
+ * an open instance is imported as paused.
  */
 export async function importInstance(
   store: Store,
@@ -72,7 +72,7 @@ function foldOf({ instance, state: { runPosition, endPosition }, rows }: Instanc
   return state
 }
 
-/** The turn that pauses it; undefined: it does not run anyway. */
+/** The row that pauses the instance; undefined if the instance does not run anyway. */
 function pauseRow({ instance, state, rows }: InstanceExport, fold: State, host: Pick<Host, "now" | "randomBytes">): JournalRow | undefined {
   if (isTerminal(state.status) || state.status === "stalled" || fold.paused) return undefined
   if (fold.cancel || isUnwinding(fold))
@@ -106,7 +106,7 @@ function stateOf({ state }: InstanceExport, isPaused: boolean, now: number): Row
   return { ...common, status, ...(phase ? { phase } : undefined), ...due, ...(deadlineAt === undefined ? undefined : { deadlineAt }) }
 }
 
-/** All of them are written in one transaction. The last one says what the row becomes, and brings the messages. */
+/** The turns of the import, which are written in one transaction. The last turn has the row state and the messages. */
 function turnsOf({ instance, memo, messages }: InstanceExport, rows: readonly JournalRow[], state: RowState): readonly Turn[] {
   const { id, incarnation } = instance
   const sends = messages.map((message) => ({ ...message, instance: id, incarnation }))
@@ -121,7 +121,7 @@ function turnsOf({ instance, memo, messages }: InstanceExport, rows: readonly Jo
   }))
 }
 
-/** One that is over has no keys: another may have them. */
+/** An ended instance is imported without its unique keys, because another instance may hold them. */
 function newInstance(instance: NewInstance, { status }: RowState): NewInstance {
   const { flow } = instance
   if (!flow?.unique || !isTerminal(status)) return instance
@@ -129,7 +129,7 @@ function newInstance(instance: NewInstance, { status }: RowState): NewInstance {
   return { ...instance, flow: rest }
 }
 
-/** Another instance with the same journal. Time and chance in it are those of the original. */
+/** A copy under another id with the same journal. Its times and its random numbers are those of the original. */
 function copyOf(exported: InstanceExport, id: string, incarnation: string): InstanceExport {
   const { instance, rows } = exported
   const open = foldOf(exported).children.values()

@@ -1,5 +1,5 @@
 import { checkArguments } from "../core/arguments/argument.ts"
-import { clientArguments, otherClientArguments, startBetween } from "../core/arguments/client-arguments.ts"
+import { clientArguments, otherClientArguments, startValidItems } from "../core/arguments/client-arguments.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow/workflow.ts"
 import type {
   BatchItem,
@@ -51,7 +51,7 @@ export abstract class CheckedClient implements Client {
 
   startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   startBatch(items: readonly BatchItem[], options: BatchOptions = {}): Promise<readonly BatchResult[]> {
-    return startBetween(items, (startable) => this.#calls.startBatch(startable, options))
+    return startValidItems(items, (startable) => this.#calls.startBatch(startable, options))
   }
 
   sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>

@@ -5,14 +5,14 @@ import type { ChangeIterator, Changes } from "../client-api/client-api.ts"
 import { decodeRich, richType } from "../http/wire-format.ts"
 import { readAnswer, streamError, TransientError, valueIn } from "./response.ts"
 import { SseParser, type StreamEvent } from "./sse-parser.ts"
-import { Attempt, type Transport, Tries } from "./transport.ts"
+import { Attempt, type Transport, Retries } from "./transport.ts"
 
-/** Without a sign of life for so long, a connection is dead; servers send one every 15 seconds. */
+/** A connection without any data for this time is dead. Servers send a comment every 15 seconds. */
 const silenceMsMax = 45_000
-/** One that lasted so long was a good one. */
-const goodMs = 1_000
+/** A connection that lasted this long was stable, so its failure counts as the first one. */
+const stableMs = 1_000
 
-/** The changes that a server streams. Every iteration begins at the cursor anew. */
+/** The changes that a server streams. Each iteration begins at the cursor. */
 export class ChangeStreamConnection implements Changes {
   readonly #transport: Transport
   readonly #path: readonly string[]
@@ -29,20 +29,20 @@ export class ChangeStreamConnection implements Changes {
   }
 }
 
-/** Follows a stream over connections that break: each next one begins where the one before got to. */
+/** Follows a stream. If a connection breaks, the next one begins at the last cursor. */
 class RemoteChangeIterator implements ChangeIterator {
   readonly #transport: Transport
   readonly #path: readonly string[]
-  readonly #leaving = new AbortController()
-  /** The client was closed before. */
-  readonly #isTooLate: boolean
-  readonly #tries: Tries
+  readonly #ending = new AbortController()
+  /** True if the client was closed before the iteration began. */
+  readonly #beganClosed: boolean
+  readonly #retries: Retries
   #connection: Connection | undefined
   #cursor: string | undefined
-  /** The cursor is one that the server gave: what comes after it is the same whenever it is asked for. */
+  /** True if the cursor is one of the server, not "latest": the changes after it do not depend on the time of the request. */
   #isPlaced: boolean
   readonly #placed = new Deferred()
-  #kept: string | undefined
+  #nextData: string | undefined
   readonly #calls = new SerialQueue()
 
   constructor(transport: Transport, path: readonly string[], cursor: string | undefined) {
@@ -50,8 +50,8 @@ class RemoteChangeIterator implements ChangeIterator {
     this.#path = path
     this.#cursor = cursor
     this.#isPlaced = cursor !== "latest"
-    this.#isTooLate = transport.isClosed
-    this.#tries = new Tries(transport, { signal: this.#leaving.signal })
+    this.#beganClosed = transport.isClosed
+    this.#retries = new Retries(transport, { signal: this.#ending.signal })
   }
 
   next(): Promise<IteratorResult<Change, undefined>> {
@@ -59,46 +59,46 @@ class RemoteChangeIterator implements ChangeIterator {
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
-    this.#leave()
+    this.#end()
     return { done: true, value: undefined }
   }
 
-  /** Of "latest" the server says what it is when the stream begins. */
+  /** The server sends the cursor of "latest" when the stream begins. */
   async cursor(): Promise<string | undefined> {
     const found = this.#calls.do(async () => {
-      while (!this.#isPlaced && !this.#isOver) this.#kept = await this.#receive()
+      while (!this.#isPlaced && !this.#isOver) this.#nextData = await this.#receive()
     })
-    // A call that waits for a change may find it first.
+    // A call of `next` that is under way may receive the cursor first.
     if (!this.#isPlaced) await Promise.race([this.#placed.promise, found])
     return this.#cursor
   }
 
   get #isOver(): boolean {
-    return this.#leaving.signal.aborted || this.#transport.isClosed
+    return this.#ending.signal.aborted || this.#transport.isClosed
   }
 
   async #advance(): Promise<IteratorResult<Change, undefined>> {
-    if (this.#isTooLate) this.#transport.signal.throwIfAborted()
+    if (this.#beganClosed) this.#transport.signal.throwIfAborted()
     try {
       while (!this.#isOver) {
-        const data = this.#kept ?? (await this.#receive())
-        this.#kept = undefined
+        const data = this.#nextData ?? (await this.#receive())
+        this.#nextData = undefined
         if (data !== undefined) return { done: false, value: decodeRich(data) as Change }
       }
     } catch (error) {
       const wasOver = this.#isOver
-      this.#leave()
+      this.#end()
       if (!wasOver) throw error
     }
     return { done: true, value: undefined }
   }
 
-  /** The data of the next event, if it has any. */
+  /** The data of the next event; undefined if the event has only a cursor. */
   async #receive(): Promise<string | undefined> {
     try {
-      this.#connection ??= await Connection.open(this.#transport, this.#path, this.#cursor, this.#leaving.signal)
+      this.#connection ??= await Connection.open(this.#transport, this.#path, this.#cursor, this.#ending.signal)
       const event = await this.#connection.next()
-      this.#tries.restart()
+      this.#retries.restart()
       if (event.type === "error" && event.data !== undefined) throw streamError(event.data)
       this.#cursor = event.id ?? this.#cursor
       if (event.id !== undefined) {
@@ -107,18 +107,18 @@ class RemoteChangeIterator implements ChangeIterator {
       }
       return event.data
     } catch (error) {
-      const isGood = this.#connection?.isGood === true
+      const isStable = this.#connection?.isStable === true
       this.#connection?.close()
       this.#connection = undefined
       if (!(error instanceof TransientError) || this.#isOver) throw error
-      if (isGood) this.#tries.restart()
-      await this.#tries.pause(error, true)
+      if (isStable) this.#retries.restart()
+      await this.#retries.pause(error, true)
       return undefined
     }
   }
 
-  #leave(): void {
-    this.#leaving.abort()
+  #end(): void {
+    this.#ending.abort()
     this.#connection?.close()
     this.#connection = undefined
   }
@@ -138,7 +138,7 @@ class Connection {
     this.#attempt = attempt
     this.#reader = body.getReader()
     this.#since = transport.pace.now()
-    attempt.rest()
+    attempt.stopTimer()
   }
 
   static async open(transport: Transport, path: readonly string[], cursor: string | undefined, leaving: AbortSignal): Promise<Connection> {
@@ -156,9 +156,9 @@ class Connection {
     }
   }
 
-  /** It stayed for a while. */
-  get isGood(): boolean {
-    return this.#transport.pace.now() - this.#since >= goodMs
+  /** True if the connection has lasted for a while. */
+  get isStable(): boolean {
+    return this.#transport.pace.now() - this.#since >= stableMs
   }
 
   async next(): Promise<StreamEvent> {
@@ -170,14 +170,14 @@ class Connection {
   }
 
   async #read(): Promise<string> {
-    this.#attempt.renew()
+    this.#attempt.restartTimer()
     try {
       const { done, value } = await this.#reader.read()
       if (!done) return this.#decoder.decode(value, { stream: true })
     } catch (cause) {
       throw new TransientError(this.#attempt.signal.aborted ? "the stream fell silent" : "the stream broke off", { cause })
     } finally {
-      this.#attempt.rest()
+      this.#attempt.stopTimer()
     }
     throw new TransientError("the stream ended")
   }

@@ -12,7 +12,7 @@ import type {
 import type { ClientCalls } from "../client-api/client-calls.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow/workflow.ts"
-import { filterQuery, given, refuseTransaction, startBody, summaryFrom } from "./error-messages.ts"
+import { filterQuery, withoutUndefined, refuseTransaction, startBody, summaryFrom } from "./wire-bodies.ts"
 import { RemoteInstanceCalls } from "./remote-instance-calls.ts"
 import { randomId } from "./request-id.ts"
 import { errorOf, valueIn } from "./response.ts"
@@ -45,7 +45,7 @@ export class RemoteCalls extends RemoteInstanceCalls implements ClientCalls {
 
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<void> {
     const { id, event, payload, eventId = randomId(), ...start } = options
-    const body = { ...given({ payload }), eventId, start: startBody(workflow, start) }
+    const body = { ...withoutUndefined({ payload }), eventId, start: startBody(workflow, start) }
     const answer = await this.transport.exchange({ method: "PUT", path: ["workflows", id, "events", event], body, isRepeatable: true })
     await this.requireSent(id, eventId, answer)
   }
@@ -71,5 +71,5 @@ export class RemoteCalls extends RemoteInstanceCalls implements ClientCalls {
 
 /** Adds random ids to a start, so that the server recognises the request if it is sent again. */
 function repeatable(options: StartOptions<unknown>): StartOptions<unknown> {
-  return { id: randomId(), requestId: randomId(), ...given(options) }
+  return { id: randomId(), requestId: randomId(), ...withoutUndefined(options) }
 }

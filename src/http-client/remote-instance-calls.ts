@@ -22,10 +22,10 @@ import { type HttpAnswer, valueIn } from "./response.ts"
 import { sleep } from "./retry-pacing.ts"
 import { randomId } from "./request-id.ts"
 import type { Call, Transport } from "./transport.ts"
-import { controlFrom, descriptionFrom, given, refuseTransaction } from "./error-messages.ts"
+import { controlFrom, descriptionFrom, withoutUndefined, refuseTransaction } from "./wire-bodies.ts"
 
 const waitMsMax = 30_000
-/** Beyond the time that the server was asked to wait. */
+/** How long the answer may take beyond the time that the server is asked to wait. */
 const graceMs = 15_000
 const pollMs = 500
 
@@ -54,7 +54,7 @@ export class RemoteInstanceCalls implements InstanceCalls {
     return valueIn(await this.transport.exchange({ method: "GET", path, isRepeatable: true, ...(query ? { query } : undefined) }))
   }
 
-  /** Asks again and again, each time for a while. */
+  /** Repeats the request until there is a result. The server answers each request after a while. */
   async result(id: string, { timeout, signal, rejectWhenStalled = false }: ResultOptions): Promise<unknown> {
     const { pace, signal: closing } = this.transport
     const timeoutMs = timeout === undefined ? Infinity : durationMs(timeout, "timeout")
@@ -69,7 +69,7 @@ export class RemoteInstanceCalls implements InstanceCalls {
       if (answer.status !== 202) return valueIn(answer)
       const left = deadline - pace.now()
       if (left <= 0) throw new ResultTimeoutError(id, timeoutMs)
-      // A server that is being closed does not wait.
+      // A server that is closing answers at once. This pause keeps the client from asking all the time.
       if (pace.now() - askedAt < pollMs) await sleep(pace, Math.min(pollMs, left), signal ? AbortSignal.any([closing, signal]) : closing)
     }
   }
@@ -80,7 +80,7 @@ export class RemoteInstanceCalls implements InstanceCalls {
       path: ["workflows", id, "result"],
       query: rejectWhenStalled ? { wait, rejectWhenStalled: "true" } : { wait },
       isRepeatable: true,
-      patienceMs: wait + graceMs,
+      timeoutMs: wait + graceMs,
       signal,
     })
   }
@@ -128,13 +128,13 @@ export class RemoteInstanceCalls implements InstanceCalls {
     return this.#control(id, "terminate", options, ({ status, phase }) => status === "terminated" || phase === "rollingBack")
   }
 
-  /** Another run each time: it is not sent again. */
+  /** The request is not sent again, because each request begins a run. */
   restart(id: string, options: RestartOptions): Promise<ControlResult> {
     return this.#control(id, "restart", options, undefined)
   }
 
   async fork(id: string, { input, ...options }: ForkOptions): Promise<string> {
-    const body = given({ requestId: randomId(), ...options, payload: input })
+    const body = withoutUndefined({ requestId: randomId(), ...options, payload: input })
     const answer = await this.transport.exchange({ method: "POST", path: ["workflows", id, "fork"], body, isRepeatable: true })
     return (valueIn(answer) as { readonly id: string }).id
   }
@@ -169,12 +169,12 @@ export class RemoteInstanceCalls implements InstanceCalls {
     return new ChangeStreamConnection(this.transport, id === undefined ? ["stream"] : ["workflows", id, "stream"], cursor)
   }
 
-  /** `isDone`: what a repetition finds if the first was carried out. Undefined: it is not repeated. */
+  /** `isDone` recognises the state that a repeated request finds if the first request took effect. Without `isDone` the request is not repeated. */
   async #control(id: string, what: string, options: object, isDone: ((result: ControlResult) => boolean) | undefined): Promise<ControlResult> {
     const answer = await this.transport.exchange({
       method: "POST",
       path: ["workflows", id, what],
-      body: given(options),
+      body: withoutUndefined(options),
       isRepeatable: isDone !== undefined,
     })
     const isRefused = answer.error?.code === "CONTROL_REFUSED"

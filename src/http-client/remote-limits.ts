@@ -5,8 +5,9 @@ import type { LimitControl, LimitSettings, WorkflowLimitReport } from "../client
 import { valueIn } from "./response.ts"
 import type { Call, Transport } from "./transport.ts"
 import { workflowName } from "../client-api/workflow-reference.ts"
-import { given } from "./error-messages.ts"
+import { withoutUndefined } from "./wire-bodies.ts"
 
+/** The limits of workflows over HTTP. */
 export class RemoteLimits implements LimitControl {
   readonly #transport: Transport
 
@@ -20,7 +21,7 @@ export class RemoteLimits implements LimitControl {
 
   async set(workflow: AnyWorkflow | string, { concurrency, rateLimit }: LimitSettings): Promise<void> {
     const rate = rateLimit && { ...rateLimit, limit: textOf(rateLimit.limit) }
-    await this.#call("PUT", workflow, given({ concurrency: concurrencyOf(concurrency), rateLimit: rate }))
+    await this.#call("PUT", workflow, withoutUndefined({ concurrency: concurrencyOf(concurrency), rateLimit: rate }))
   }
 
   async get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport> {
@@ -42,12 +43,12 @@ export class RemoteLimits implements LimitControl {
 function concurrencyOf(concurrency: LimitSettings["concurrency"]): unknown {
   if (typeof concurrency === "number") return textOf(concurrency)
   if (Array.isArray(concurrency)) return (concurrency as readonly (number | undefined)[]).map((one) => (one === undefined ? null : textOf(one)))
-  // What is no object either, the server refuses.
+  // The server refuses any other value.
   if (typeof concurrency !== "object" || concurrency === null) return concurrency
   return Object.fromEntries(Object.entries(concurrency).flatMap(([name, one]) => (one === undefined ? [] : [[name, textOf(one)]])))
 }
 
-/** JSON has no Infinity. */
+/** JSON has no `Infinity`, so it is sent as text. */
 function textOf(limit: number): number | "Infinity" {
   return limit === Infinity ? "Infinity" : limit
 }

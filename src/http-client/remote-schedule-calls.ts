@@ -10,7 +10,7 @@ import type {
   ScheduleUpdate,
 } from "../client-api/schedule-client.ts"
 import { workflowName } from "../client-api/workflow-reference.ts"
-import { given, instantOf, scheduleFrom, scheduleSummaryFrom } from "./error-messages.ts"
+import { withoutUndefined, instantOf, scheduleFrom, scheduleSummaryFrom } from "./wire-bodies.ts"
 import { valueIn } from "./response.ts"
 import type { Transport } from "./transport.ts"
 
@@ -24,7 +24,7 @@ export class RemoteScheduleCalls implements ScheduleCalls {
 
   async create(id: string, options: ScheduleCreation): Promise<void> {
     const { workflow, input, startAt, endAt, ...rest } = options
-    const body = given({ id, type: workflowName(workflow), payload: input, startAt: instantOf(startAt), endAt: instantOf(endAt), ...rest })
+    const body = withoutUndefined({ id, type: workflowName(workflow), payload: input, startAt: instantOf(startAt), endAt: instantOf(endAt), ...rest })
     // A repeated request finds the schedule of the first one. That is no error only if the schedule may exist.
     valueIn(await this.#transport.exchange({ method: "POST", path: ["schedules"], body, isRepeatable: options.ifExists === "update" }))
   }
@@ -41,12 +41,12 @@ export class RemoteScheduleCalls implements ScheduleCalls {
   }
 
   async update(id: string, { input, startAt, endAt, ...rest }: ScheduleUpdate): Promise<void> {
-    const body = given({ ...rest, payload: input, startAt: instantOf(startAt), endAt: instantOf(endAt) })
+    const body = withoutUndefined({ ...rest, payload: input, startAt: instantOf(startAt), endAt: instantOf(endAt) })
     valueIn(await this.#transport.exchange({ method: "PATCH", path: ["schedules", id], body, isRepeatable: true }))
   }
 
   pause(id: string, reason: string | undefined): Promise<ScheduleControlResult> {
-    return this.#control(id, "pause", given({ reason }))
+    return this.#control(id, "pause", withoutUndefined({ reason }))
   }
 
   resume(id: string): Promise<ScheduleControlResult> {
@@ -55,14 +55,14 @@ export class RemoteScheduleCalls implements ScheduleCalls {
 
   /** The request is not sent again, because each request starts an instance. */
   async trigger(id: string, { input }: { readonly input?: unknown }): Promise<string> {
-    const body = given({ payload: input })
+    const body = withoutUndefined({ payload: input })
     const answer = await this.#transport.exchange({ method: "POST", path: ["schedules", id, "trigger"], body, isRepeatable: false })
     return (valueIn(answer) as { readonly id: string }).id
   }
 
   /** The request may be sent again: it fires no time twice. */
   async backfill(id: string, { from, to, overlap }: BackfillOptions): Promise<readonly BackfilledFiring[]> {
-    const body = given({ from: instantOf(from), to: instantOf(to), overlap })
+    const body = withoutUndefined({ from: instantOf(from), to: instantOf(to), overlap })
     const answer = await this.#transport.exchange({ method: "POST", path: ["schedules", id, "backfill"], body, isRepeatable: true })
     return (valueIn(answer) as { readonly firings: readonly BackfilledFiring[] }).firings
   }

@@ -3,49 +3,49 @@ import { PerdureError, type ErrorCode } from "../core/errors.ts"
 import { passingTroubles } from "../core/values/transient-error.ts"
 import { decodeRich, isRichType, parseJson } from "../http/wire-format.ts"
 
-/** What a server said to a request. */
+/** The answer of a server to a request. */
 export interface HttpAnswer {
   readonly status: number
   readonly value: unknown
-  /** What went wrong, as the server's engine told it. */
+  /** The error that the engine of the server threw. */
   readonly error?: PerdureError
-  /** An earlier sending of the same request may have been carried out. */
+  /** True if the request was sent before and may have taken effect then. */
   readonly isRepeat: boolean
 }
 
-/** Worth another try: nobody answered, or somebody on the way did. */
+/** A failure that another try may overcome: there was no answer, or a proxy answered. */
 export class TransientError extends Error {
   override readonly name = "TransientError"
-  /** The server has not seen the request. */
-  readonly isUntouched: boolean
+  /** True if the request did not reach the server. */
+  readonly isUnsent: boolean
   readonly retryAfterMs: number | undefined
 
-  constructor(message: string, options: { readonly cause?: unknown; readonly isUntouched?: boolean; readonly retryAfterMs?: number | undefined } = {}) {
+  constructor(message: string, options: { readonly cause?: unknown; readonly isUnsent?: boolean; readonly retryAfterMs?: number | undefined } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined)
-    this.isUntouched = options.isUntouched ?? false
+    this.isUnsent = options.isUnsent ?? false
     this.retryAfterMs = options.retryAfterMs
   }
 }
 
-const passingStatuses = new Set([429, 502, 503, 504])
-/** The server is being closed, or its store does not answer for a moment. */
-const passingCodes = new Set<ErrorCode>(["ENGINE_CLOSED", ...passingTroubles])
+const transientStatuses = new Set([429, 502, 503, 504])
+/** The server is closing, or its store does not answer for a moment. */
+const transientCodes = new Set<ErrorCode>(["ENGINE_CLOSED", ...passingTroubles])
 
-/** Throws a TransientError where asking again may help. */
+/** Throws a TransientError if another try may help. */
 export async function readAnswer(response: Response): Promise<Omit<HttpAnswer, "isRepeat">> {
   const { status } = response
   const text = await textOf(response)
   if (status === 204) return { status, value: undefined }
   const value = valueOf(response, text)
-  if (response.ok && value !== notOurs) return { status, value }
+  if (response.ok && value !== foreignBody) return { status, value }
   const error = response.ok ? undefined : errorOf(value)
-  if (error && !passingCodes.has(error.code)) return { status, value, error }
-  if (passingStatuses.has(status) || error)
+  if (error && !transientCodes.has(error.code)) return { status, value, error }
+  if (transientStatuses.has(status) || error)
     throw new TransientError(error?.message ?? `it answered ${status}`, { cause: error, retryAfterMs: retryAfterOf(response) })
   throw new PerdureError("UNREACHABLE", `it answered ${status} and the answer is not from a Perdure server; check the address`, { details: { status } })
 }
 
-/** Throws what the answer says went wrong: the workflow's own error, or the engine's. */
+/** Returns the value of the answer. Throws the error that it has: an error of the workflow, or one of the engine. */
 export function valueIn({ value, error }: HttpAnswer): unknown {
   if (!error) return value
   if (failureCodes.has(error.code) && typeof value === "object" && value !== null && "failure" in value) throw markCodeError(value.failure)
@@ -62,7 +62,7 @@ async function textOf(response: Response): Promise<string> {
   }
 }
 
-const notOurs = Symbol("not ours")
+const foreignBody = Symbol("foreign body")
 
 function valueOf(response: Response, text: string): unknown {
   const type = response.headers.get("content-type")
@@ -70,9 +70,9 @@ function valueOf(response: Response, text: string): unknown {
     if (isRichType(type)) return decodeRich(text)
     if (type?.includes("json") === true) return parseJson(text)
   } catch {
-    // It was cut off on its way, or is somebody else's.
+    // The body was cut off, or another server has sent it.
   }
-  return notOurs
+  return foreignBody
 }
 
 export function errorOf(body: unknown): PerdureError | undefined {
@@ -89,9 +89,9 @@ export function streamError(data: string): Error {
   try {
     error = errorOf(parseJson(data))
   } catch {
-    // Somebody else's.
+    // Another server has sent the event.
   }
-  if (error && !passingCodes.has(error.code)) return error
+  if (error && !transientCodes.has(error.code)) return error
   return new TransientError(error?.message ?? "the stream failed", { cause: error })
 }
 

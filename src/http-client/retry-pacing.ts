@@ -1,7 +1,7 @@
-/** Time as the client sees it: tests have one of their own. */
+/** The clock and the timers of the client. Tests replace them. */
 export interface RetryPacing {
   now(): number
-  /** Returns the way to call it off. */
+  /** Returns a function that cancels the timer. */
   after(ms: number, fire: () => void): () => void
 }
 
@@ -13,15 +13,15 @@ export const realPace: RetryPacing = {
   },
 }
 
-/** Rejects with the reason if the signal is aborted before. */
+/** Resolves after this time. Rejects with the reason of the signal if the signal is aborted before. */
 export function sleep(pace: RetryPacing, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error)
     const stop = () => {
-      callOff()
+      cancel()
       reject(signal.reason as Error)
     }
-    const callOff = pace.after(ms, () => {
+    const cancel = pace.after(ms, () => {
       signal.removeEventListener("abort", stop)
       resolve()
     })

@@ -1,11 +1,11 @@
-/** One event of a stream of Server-Sent Events. Without data it only says where the stream stands. */
+/** One event of a stream of Server-Sent Events. An event without data has only the cursor of the stream. */
 export interface StreamEvent {
   readonly type: string
   readonly data: string | undefined
   readonly id: string | undefined
 }
 
-/** Cuts the text of a stream into events, however it comes. What is not ended by an empty line is none. */
+/** Splits the text of a stream into events. The text may come in chunks of any size. An empty line ends an event; a stream may end within one. */
 export class SseParser {
   #rest = ""
   #type = ""

@@ -4,7 +4,7 @@ import { encodeRich, richType } from "../http/wire-format.ts"
 import { type HttpAnswer, readAnswer, TransientError } from "./response.ts"
 import { type RetryPacing, sleep } from "./retry-pacing.ts"
 
-/** Options of `connect`; everything has a default. */
+/** Options of `connect`. Every option has a default. */
 export interface ConnectOptions {
   /** Sent as `Authorization: Bearer …`. Default: none. */
   readonly token?: string
@@ -18,16 +18,16 @@ export interface ConnectOptions {
 
 export interface Call {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /** Its parts, which are escaped. */
+  /** The parts of the path. The transport escapes them. */
   readonly path: readonly string[]
   readonly query?: Query
-  /** Absent: no body. */
+  /** The body. Default: none. */
   readonly body?: unknown
-  /** Sending it twice does no harm. Else it is sent again only if nobody has seen it. */
+  /** True if the request may take effect twice. Else it is sent again only if it did not reach the server. */
   readonly isRepeatable: boolean
   /** How long the answer may take. */
-  readonly patienceMs?: number
-  /** In place of the client's, where it is shorter. */
+  readonly timeoutMs?: number
+  /** How long to retry this request, if that is shorter than the time of the client. */
   readonly retryMs?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
@@ -35,13 +35,13 @@ export interface Call {
 
 export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
-const patienceMsDefault = 30_000
+const timeoutMsDefault = 30_000
 const firstPauseMs = 100
 const pauseMsMax = 5_000
-/** What the platform says where nobody listens: the request was never sent. */
+/** The error codes of the platform for a request that was never sent. */
 const unsentCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"])
 
-/** Sends requests to one server, again where that is safe and may help. */
+/** Sends requests to one server. A request that fails is sent again if that is safe and may help. */
 export class Transport {
   readonly pace: RetryPacing
   readonly retryMs: number
@@ -68,25 +68,25 @@ export class Transport {
 
   async exchange(call: Call): Promise<HttpAnswer> {
     let isRepeat = false
-    const tries = new Tries(this, call)
+    const retries = new Retries(this, call)
     for (;;) {
-      const attempt = new Attempt(this.pace, call.patienceMs ?? patienceMsDefault, [this.#closing.signal, call.signal])
+      const attempt = new Attempt(this.pace, call.timeoutMs ?? timeoutMsDefault, [this.#closing.signal, call.signal])
       try {
-        attempt.throwIfCalledOff()
+        attempt.throwIfAborted()
         const answer = await readAnswer(await this.send(call, attempt.signal))
         return { ...answer, isRepeat }
       } catch (error) {
-        attempt.throwIfCalledOff()
+        attempt.throwIfAborted()
         if (!(error instanceof TransientError)) throw PerdureError.is(error, "UNREACHABLE") ? this.unreachable(error.message, error.details) : error
-        if (!error.isUntouched) isRepeat = true
-        await tries.pause(error, call.isRepeatable || error.isUntouched)
+        if (!error.isUnsent) isRepeat = true
+        await retries.pause(error, call.isRepeatable || error.isUnsent)
       } finally {
-        attempt.over()
+        attempt.end()
       }
     }
   }
 
-  /** One sending. Throws a TransientError where nobody answered. */
+  /** Sends the request once. Throws a TransientError if there is no answer. */
   async send(call: Call, signal: AbortSignal): Promise<Response> {
     const { method, path, query = {} } = call
     checkPath(path)
@@ -98,20 +98,20 @@ export class Transport {
       signal,
     }
     try {
-      // Browsers want it called without an object before it.
+      // In browsers, `fetch` has to be called without `this`.
       const { fetch } = { fetch: this.#fetch }
       return await fetch(`${this.#url}/${path.map(encodeURIComponent).join("/")}${queryText(query)}`, init)
     } catch (cause) {
-      throw new TransientError(signal.aborted ? "it did not answer in time" : messageOf(cause), { cause, isUntouched: unsentCodes.has(codeOf(cause)) })
+      throw new TransientError(signal.aborted ? "it did not answer in time" : messageOf(cause), { cause, isUnsent: unsentCodes.has(codeOf(cause)) })
     }
   }
 
-  /** Follows the client's end. */
+  /** The signal that is aborted when the client is closed. */
   get signal(): AbortSignal {
     return this.#closing.signal
   }
 
-  /** What was asked for is accepted; what came of it nobody said in time. */
+  /** The error of a request that the server has accepted, but not answered in time. */
   noAnswer(message: string): PerdureError {
     return new PerdureError("UNREACHABLE", message, { details: { isUnknown: true, url: this.#url } })
   }
@@ -121,12 +121,12 @@ export class Transport {
   }
 }
 
-/** How often something was tried, and whether to go on. */
-export class Tries {
+/** Counts failures, waits between two tries, and decides when to give up. */
+export class Retries {
   readonly #transport: Transport
   readonly #signal: AbortSignal | undefined
   readonly #retryMs: number
-  /** The first failure since it last went well. */
+  /** The time of the first failure after the last success. */
   #since: number | undefined
   #count = 0
 
@@ -136,13 +136,13 @@ export class Tries {
     this.#retryMs = Math.min(retryMs ?? Infinity, transport.retryMs)
   }
 
-  /** It went well: whatever fails next fails for the first time. */
+  /** Called after a success. The next failure counts as the first one. */
   restart(): void {
     this.#count = 0
     this.#since = undefined
   }
 
-  /** Waits before the next one; throws where there is none. */
+  /** Waits before the next try. Throws if there is none. */
   async pause(error: TransientError, mayRepeat: boolean): Promise<void> {
     const { pace, signal } = this.#transport
     const spread = 0.5 + Math.random() / 2
@@ -160,20 +160,20 @@ export class Tries {
   }
 }
 
-/** One sending with its end in time. */
+/** The time limit of one request. Its signal is aborted when the time is up, or when one of the given signals is aborted. */
 export class Attempt {
   readonly #controller = new AbortController()
   readonly #signals: readonly (AbortSignal | undefined)[]
   readonly #stop = () => this.#controller.abort()
   readonly #pace: RetryPacing
-  readonly #patienceMs: number
-  #callOff: () => void
+  readonly #timeoutMs: number
+  #cancelTimer: () => void
 
-  constructor(pace: RetryPacing, patienceMs: number, signals: readonly (AbortSignal | undefined)[]) {
+  constructor(pace: RetryPacing, timeoutMs: number, signals: readonly (AbortSignal | undefined)[]) {
     this.#pace = pace
-    this.#patienceMs = patienceMs
+    this.#timeoutMs = timeoutMs
     this.#signals = signals
-    this.#callOff = pace.after(patienceMs, this.#stop)
+    this.#cancelTimer = pace.after(timeoutMs, this.#stop)
     for (const signal of signals) {
       if (signal?.aborted) this.#stop()
       signal?.addEventListener("abort", this.#stop, { once: true })
@@ -184,29 +184,29 @@ export class Attempt {
     return this.#controller.signal
   }
 
-  /** There is life: the time begins anew. */
-  renew(): void {
-    this.#callOff()
-    this.#callOff = this.#pace.after(this.#patienceMs, this.#stop)
+  /** Starts the time limit anew. */
+  restartTimer(): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#pace.after(this.#timeoutMs, this.#stop)
   }
 
-  /** Nobody is watched while nobody asks. */
-  rest(): void {
-    this.#callOff()
+  /** Ends the time limit until `restartTimer` is called. */
+  stopTimer(): void {
+    this.#cancelTimer()
   }
 
-  throwIfCalledOff(): void {
+  throwIfAborted(): void {
     for (const signal of this.#signals) signal?.throwIfAborted()
   }
 
-  over(): void {
-    this.#callOff()
+  end(): void {
+    this.#cancelTimer()
     for (const signal of this.#signals) signal?.removeEventListener("abort", this.#stop)
   }
 
   abort(): void {
     this.#stop()
-    this.over()
+    this.end()
   }
 }
 
@@ -217,7 +217,7 @@ function baseOf(url: string): string {
   return parsed.href.replace(/\/+$/, "")
 }
 
-/** A URL resolves the parts . and .. however they are escaped: the request would be about something else. Half of a character has no escape. */
+/** A URL resolves the parts `.` and `..` even if they are escaped, so the request would have another path. Half of a surrogate pair cannot be escaped. */
 function checkPath(path: readonly string[]): void {
   for (const part of path)
     if (/^\.{0,2}$|\p{Surrogate}/u.test(part))

@@ -6,20 +6,20 @@ import { checkQueue, checkRequestId, checkTags, isList, lengthProblemOf, shown }
 import { isDefinition } from "../workflow/workflow-source.ts"
 
 /**
- * What callers may give to the methods of a client. Callers without types give anything, and objects whose own code throws. So each object is read
- * once: what is checked is a copy, and the copy is what the method gets.
+ * The values that callers may give to the methods of a client. Callers without types give anything, also objects with getters that throw. So each object
+ * is read once: a copy of it is checked, and the method gets the copy.
  */
 
-/** Returns the value that the method gets. Throws an error that names the argument. */
+/** Checks one argument. Returns the value that the method gets. Throws an error that names the argument. */
 export type Argument = (value: unknown, name: string) => unknown
 export type Shape = Readonly<Record<string, Argument>>
-/** Makes the arguments that a method gets of those that a caller gave. */
+/** Checks the arguments of a call, and returns the arguments that the method gets. */
 export type Takes = (given: readonly unknown[]) => readonly unknown[]
 export type Methods = Readonly<Record<string, Takes>>
 
 /**
- * Makes these methods check their arguments before they do anything. Most give a promise, which rejects. `atOnce`: methods that throw.
- * `following`: methods that give something to iterate over, whose first call rejects.
+ * Makes the methods of a class check their arguments first. The methods of `promising` return a promise, which rejects. The methods of `atOnce` throw.
+ * The methods of `following` return an iterable, whose first call rejects.
  */
 export function checkArguments(prototype: object, promising: Methods, { atOnce = {}, following = {} }: OtherMethods = {}): void {
   const wrap = (methods: Methods, refuse: (error: Error) => unknown) => {
@@ -55,7 +55,7 @@ interface OtherMethods {
   readonly following?: Methods
 }
 
-/** A method whose arguments come in this order. Further arguments pass unchecked. */
+/** The check of a method whose arguments come in this order. Further arguments are not checked. */
 export function takes(shape: Shape): Takes {
   const listed = Object.entries(shape)
   return (given) => [...listed.map(([name, argument], at) => argument(given[at], name)), ...given.slice(listed.length)]
@@ -67,7 +67,7 @@ export function maybe(argument: Argument): Argument {
   return (value, name) => (value === undefined ? undefined : argument(value, name))
 }
 
-/** An option that null removes, as in the update of a schedule. */
+/** An option that null removes. The update of a schedule has such options. */
 export function nullable(argument: Argument): Argument {
   return (value, name) => (value === undefined || value === null ? value : argument(value, name))
 }
@@ -98,14 +98,17 @@ export function word(words: readonly string[]): Argument {
   return (value, name) => oneOf(name, value, words)
 }
 
-/** Of an instance or a schedule. An address of a request resolves . and .. and has no half characters. The alphabet is checked where an id is chosen. */
+/**
+ * The id of an instance or a schedule. A URL cannot have `.` and `..` as a part, nor half of a surrogate pair. The letters of an id are checked where the
+ * instance is created.
+ */
 export const id: Argument = (value) => {
   const problem = lengthProblemOf(value, Infinity) ?? (/^\.\.?$|\p{Surrogate}/u.test(value as string) ? "cannot be an id" : undefined)
   if (problem === undefined) return value
   throw new PerdureError("BAD_ID", `id ${shown(value)} ${problem}`, { details: { option: "id" } })
 }
 
-/** `what`: the kind of name, as in "event type". */
+/** A name that is not empty. `what` is the kind of name, such as "event type". */
 export function nameOf(what: string): Argument {
   return (value, name) => {
     const problem = lengthProblemOf(value, Infinity)
@@ -114,7 +117,7 @@ export function nameOf(what: string): Argument {
   }
 }
 
-/** A definition, or the name of a workflow. */
+/** The definition of a workflow, or its name. */
 export const workflow: Argument = (value, name) => {
   if (typeof value === "string") return nameOf("workflow name")(value, name)
   if (attempt(() => isDefinition(value)) === true) return value
@@ -135,7 +138,7 @@ export const duration: Argument = (value, name) => {
   return value
 }
 
-/** A Date becomes milliseconds: it may change later. */
+/** A Date becomes a number of milliseconds, because the caller may change the Date later. */
 export const time: Argument = (value, name) => {
   const at = instant(value as Date, name)
   return typeof value === "object" ? at : value
@@ -150,7 +153,7 @@ export const abortSignal: Argument = (value, name) => {
   throw badOption(name, value, "an AbortSignal")
 }
 
-/** A copy of the list, in which a hole is undefined. */
+/** Returns a copy of the list, in which a hole is undefined. */
 export function list(value: unknown, name: string): readonly unknown[] {
   const copy = attempt(() => (isList(value) ? Array.from(value) : undefined))
   if (copy) return copy
@@ -161,7 +164,7 @@ export function each(argument: Argument): Argument {
   return (value, name) => list(value, name).map((one, at) => argument(one, `${name}[${at}]`))
 }
 
-/** The fields that are given; undefined stands for none. Fields that the shape does not have stay as they are. */
+/** An object with these fields. Undefined stands for an object without fields. Fields that the shape does not have are copied unchecked. */
 export function fields(shape: Shape): Argument {
   return (value, name) => {
     const copy = record(value === undefined ? {} : value, name, Object.keys(shape))
@@ -173,7 +176,7 @@ export function fields(shape: Shape): Argument {
   }
 }
 
-/** A copy of an object, also of what these fields have from a class. */
+/** Returns a copy of an object. The fields in `keys` are copied also if the object inherits them. */
 export function record(value: unknown, name: string, keys: readonly string[] = []): Record<string, unknown> {
   const copy = attempt(() => {
     if (typeof value !== "object" || value === null || isList(value)) return undefined
@@ -185,7 +188,7 @@ export function record(value: unknown, name: string, keys: readonly string[] = [
   throw badOption(name, value, "an object whose fields can be read")
 }
 
-/** Undefined if the value's own code throws. */
+/** Returns undefined if code of the value throws, such as a getter. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read()

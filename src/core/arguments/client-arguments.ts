@@ -30,7 +30,7 @@ import { isList } from "../workflow/input-limits.ts"
 import { overlaps } from "../time/schedule.ts"
 import { statuses } from "../journal/status.ts"
 
-/** What each method of a client takes, whatever is between the client and the engine. What only the store or the engine knows is checked there. */
+/** The arguments of each method of a client. All clients use this table. The engine and the store check what only they can know. */
 
 const orders = ["newest", "oldest"]
 
@@ -96,7 +96,7 @@ const sending = takes({ type: nameOf("event type"), payload: anything, options: 
 
 const result = fields({ timeout: maybe(duration), rejectWhenStalled: maybe(flag), signal: maybe(abortSignal) })
 
-/** What an engine has beside the methods of every client. */
+/** The arguments of the methods that only an engine has. */
 export const engineArguments = { result: takes({ id, options: result }), tick: takes({ options: fields({}) }) } satisfies Methods
 
 export const handleArguments = {
@@ -153,7 +153,7 @@ export const scheduleHandleArguments = {
   backfill: takes({ options: fields({ from: time, to: time, overlap: maybe(word(["allow", "queue"])) }) }),
 } satisfies Methods
 
-/** An item of a batch that cannot be started, and why. The others are started all the same. */
+/** An item of a batch with invalid arguments, and its error. The other items are started all the same. */
 class RefusedItem {
   readonly id: string
   readonly error: PerdureError
@@ -181,11 +181,11 @@ function givenId(value: unknown): string {
   }
 }
 
-/** Starts the items that the check let through. Each result is in the place of its item. */
-export async function startBetween<Item, Result>(
+/** Starts the items with valid arguments. The results are in the order of the items. */
+export async function startValidItems<Item, Result>(
   items: readonly Item[],
   start: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): Promise<readonly (Result | { readonly id: string; readonly created: false; readonly error: PerdureError })[]> {
-  const results = (await start(items.filter((one) => !(one instanceof RefusedItem)))).values()
-  return items.map((one) => (one instanceof RefusedItem ? { id: one.id, created: false, error: one.error } : (results.next().value as Result)))
+  const results = (await start(items.filter((item) => !(item instanceof RefusedItem)))).values()
+  return items.map((item) => (item instanceof RefusedItem ? { id: item.id, created: false, error: item.error } : (results.next().value as Result)))
 }

@@ -5,23 +5,26 @@ import type { ScheduleDescription, ScheduleSummary } from "../client-api/schedul
 import { definitionOptions, workflowName } from "../client-api/workflow-reference.ts"
 import type { Query } from "./transport.ts"
 
-/** What things are called over HTTP: a workflow is a `type` there, an input a `payload`, and a time a number or a text. */
+/**
+ * Converts between the options and results of a client and the bodies of the HTTP API. In bodies a workflow is called `type` and an input `payload`. A time
+ * is a number or a text.
+ */
 
 export function instantOf(time: Date | number | string | null | undefined): number | string | null | undefined {
   return time instanceof Date ? time.getTime() : time
 }
 
-/** Options that are absent and those that are undefined are the same. */
-export function given<T extends object>(options: T): Partial<T> {
+/** Leaves out the options that are undefined. */
+export function withoutUndefined<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
 export function startBody(workflow: AnyWorkflow | string, { input, startAt, transaction, ...options }: StartOptions<unknown>): object {
   refuseTransaction(transaction)
-  return given({ type: workflowName(workflow), payload: input, startAt: instantOf(startAt), ...options, ...definitionOptions(workflow) })
+  return withoutUndefined({ type: workflowName(workflow), payload: input, startAt: instantOf(startAt), ...options, ...definitionOptions(workflow) })
 }
 
-/** It belongs to a connection of the caller's, which nobody else can write on. */
+/** The transaction is on a connection of the caller. The server cannot write on that connection. */
 export function refuseTransaction(transaction: unknown): void {
   if (transaction === undefined) return
   throw new PerdureError(

@@ -74,7 +74,10 @@ export class SqliteDirectory extends InstanceTable implements Directory {
   }
 }
 
-/** The statuses to query one by one, because the indexes by workflow and by queue hold the status before the creation time; [undefined]: one query serves all statuses. */
+/**
+ * The statuses to query one by one, because the indexes by workflow and by queue hold the status before the creation time; [undefined]: one query serves
+ * all statuses.
+ */
 export function statusesOf(filter: Filter): readonly (Status | undefined)[] {
   const { workflow, tag, idPrefix = "" } = filter
   const wanted = wantedStatuses(filter)

@@ -1,18 +1,18 @@
 import { statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 
-/** After so many transactions a process is busy enough for the log's room to pay: short runs never wait for it. */
+/** A process with this many transactions is busy enough for preallocation to pay. Short runs never wait for it. */
 const transactionsMin = 32
-/** SQLite begins its log again from the start when it has a thousand pages. */
+/** SQLite starts its log again from the beginning when the log has a thousand pages. */
 const logBytes = 1_000 * 4_096
-/** One that grows by so much in as many transactions grows by large ones, and soon has its whole length by itself. */
+/** A log that grows by this much within `transactionsMin` transactions soon has its whole length without help. */
 const fastGrowthBytes = logBytes / 4
 
 /**
- * Room for SQLite's write-ahead log. The log grows with every commit up to its thousand pages, from where on it is written over
- * and over. As long as the file grows, every commit waits for the file system to record its new length as well, which takes
- * nearly as long again. Here the log gets its length at once, a few milliseconds long: pages of a transaction that is too large
- * for its cache go to the log before it ends, and when it is rolled back they mean nothing, but the file keeps its length.
+ * Gives SQLite's write-ahead log its full length at once, which takes some milliseconds. Otherwise the log grows with every commit until it has a thousand
+ * pages; after that SQLite overwrites it again and again. While the file grows, each commit also waits until the file system has stored the new
+ * length, which takes nearly as long as the commit itself. This class runs a transaction that is too large for its cache, so SQLite writes its
+ * pages to the log, and rolls the transaction back: the pages mean nothing then, but the file keeps its length.
  */
 export class WalPreallocation {
   readonly #path: string
@@ -24,7 +24,7 @@ export class WalPreallocation {
     this.#path = path
   }
 
-  /** A transaction was committed, and no other has begun. It never throws: what is committed must not look as if it had failed. */
+  /** Call this after each commit, outside any transaction. It never throws, because a committed transaction must not look failed. */
   committed(): void {
     if (this.#isDone || ++this.#transactions % transactionsMin !== 0) return
     let database: DatabaseSync | undefined
@@ -39,7 +39,7 @@ export class WalPreallocation {
         `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_wal_preallocation (bytes BLOB); INSERT INTO perdure_wal_preallocation VALUES (zeroblob(${logBytes})); ROLLBACK`,
       )
     } catch {
-      // There is no log, another process writes, or the disk is full: it works without, and whatever is wrong is said by the next commit.
+      // There is no log, another process writes, or the disk is full. Commits work without preallocation, and the next commit reports what is wrong.
       this.#isDone = true
     } finally {
       database?.close()

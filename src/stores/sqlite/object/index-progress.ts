@@ -61,7 +61,10 @@ export class IndexProgress {
   }
 }
 
-/** One incarnation as its own text, several as a JSON array: no incarnation begins with a bracket. All removals have one id, the id of the object's instance. */
+/**
+ * One incarnation as its own text, several as a JSON array: no incarnation begins with a bracket. All removals have one id, the id of the object's
+ * instance.
+ */
 function toIncarnations(removed: readonly IndexRemoval[]): string {
   const incarnations = removed.map(({ incarnation }) => incarnation)
   return incarnations.length === 1 ? toText(incarnations[0] ?? "") : JSON.stringify(incarnations)

@@ -51,7 +51,10 @@ export function objectTableDefinitions(name: string): readonly string[] {
   return definitions[name] ?? []
 }
 
-/** The migrations of an instance's object. Every such object needs `index_progress`, and a table that is created later makes SQLite parse all statements again. */
+/**
+ * The migrations of an instance's object. Every such object needs `index_progress`, and a table that is created later makes SQLite parse all statements
+ * again.
+ */
 export const instanceMigrations = objectMigrations.map((step, index) =>
   index === 0 ? { ...step, statements: [...step.statements, ...Object.values(IndexProgress.definitions).flat()] } : step,
 )

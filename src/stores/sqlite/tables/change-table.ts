@@ -73,7 +73,8 @@ export class ChangeTable {
       const stored = instance === undefined ? this.#ofAll(seq, limit) : this.#ofOne(toText(instance), seq, limit)
       const rows = stored.map((row) => this.#whole(row)).filter((row) => row !== undefined)
       if (rows.length === stored.length) return { rows, isLast: stored.length < limit }
-      // Another process may have removed the instance between two reads, and chunks are missing then. If chunks are missing again and again, the file is damaged.
+      // Another process may have removed the instance between two reads, and chunks are missing then. If chunks are missing again and again, the file is
+      // damaged.
       if (attempt === 3) throw new Error("parts of journal rows are missing")
     }
   }

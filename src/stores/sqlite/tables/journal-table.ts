@@ -73,7 +73,8 @@ export class JournalTable {
         const [first] = rows
         return first !== undefined && first.position + first.count - 1 < from ? rows.slice(1) : rows
       }
-      // Another process may have removed the instance between two reads, and chunks are missing then. If chunks are missing again and again, the file is damaged.
+      // Another process may have removed the instance between two reads, and chunks are missing then. If chunks are missing again and again, the file is
+      // damaged.
       if (attempt === 3) throw new Error(`parts of the journal of instance "${id}" are missing`)
     }
   }

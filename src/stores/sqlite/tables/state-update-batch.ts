@@ -7,7 +7,10 @@ const batchRowsMax = 20
 /** A smaller number of rows is changed by one statement each. */
 const batchRowsMin = 4
 
-/** Instances that get an equal state at the same time, as instances do that end or wait together. One statement updates them: preparing a change of a row with many indexes is the costly part. */
+/**
+ * Instances that get an equal state at the same time, as instances do that end or wait together. One statement updates them: preparing a change of a row
+ * with many indexes is the costly part.
+ */
 export class StateUpdateBatch {
   readonly #set: SqlStatement
   readonly #setBatch: SqlStatement

@@ -1,4 +1,4 @@
-// What is read of many instances at once says the same as what is read of each.
+// Reads and writes of many instances at once have the same outcome as for each instance alone.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { afterAll, afterEach, expect, it } from "vitest"
@@ -20,7 +20,7 @@ const flow = workflow("flow", async (ctx: Context, input: { readonly n: number; 
   return { n: input.n, run: ctx.instance.run, text: "x".repeat(input.size) }
 })
 
-async function standingOf({ directory, journal }: Store, id: string) {
+async function statusOf({ directory, journal }: Store, id: string) {
   const row = await directory.get(id)
   if (row === undefined) return undefined
   if (row.endPosition === undefined) return { status: row.status }
@@ -28,7 +28,7 @@ async function standingOf({ directory, journal }: Store, id: string) {
   return { status: row.status, end: { position: row.endPosition, rows: rows.slice(0, 1) } }
 }
 
-it("how instances stand: ended in every way, with long results, restarted, under way, and absent", async () => {
+it("statuses of instances: ended in every way, with long results, restarted, under way, and absent", async () => {
   const { engines, settle } = await bed.open([flow], ["worker", "client"])
   const [worker, client] = engines as [(typeof engines)[0], (typeof engines)[0]]
   const inputs = [0, 1, 2, 3, 4].map((n) => ({ workflow: flow, id: `i${n}`, input: { n, size: n === 3 ? 300_000 : 3 } }))
@@ -38,9 +38,9 @@ it("how instances stand: ended in every way, with long results, restarted, under
   await settle()
   const { store } = client.parts
   const ids = ["i0", "nobody", "i1", "i2", "i3", "i4", "i0"]
-  const standings = await Promise.all(ids.map(async (id) => store.directory.statusWithEnding?.(id)))
-  expect(standings).toEqual(await Promise.all(ids.map((id) => standingOf(store, id))))
-  expect(standings.map((statusWithEnding) => statusWithEnding?.status)).toEqual([
+  const statuses = await Promise.all(ids.map(async (id) => store.directory.statusWithEnding?.(id)))
+  expect(statuses).toEqual(await Promise.all(ids.map((id) => statusOf(store, id))))
+  expect(statuses.map((statusWithEnding) => statusWithEnding?.status)).toEqual([
     "completed",
     undefined,
     "failed",
@@ -96,7 +96,7 @@ it.each([
   const turns = ids.map((id) => turn(id, 3))
   const other = await database.pool.connect()
   await other.query("BEGIN")
-  // Not visible to whoever looks for the next position, but in the way of whoever writes it.
+  // These rows are not visible to a look-up of the next position, but they block its insertion.
   for (const [id, name] of [
     ["a", "another"],
     ["b", turns[1]!.turn],
@@ -129,7 +129,7 @@ it("a few turns are written with the state that some of them give, whatever the 
   expect(await journal.commit(turns)).toEqual(ids.map(() => "committed"))
   expect(await Promise.all(ids.map(async (id) => (await directory.get(id))?.status))).toEqual(["completed", "waiting", "sleeping", "waiting"])
   for (const { instance, turn: name } of turns) expect((await journal.readJournal(instance, 3)).map((row) => row.turn)).toEqual([name])
-  // Sent again, along with one that is new and one that comes too late.
+  // Sent again, together with a new turn and a turn that comes too late.
   expect(await journal.commit([turns[1]!, turn("c", 4), turn("b", 3, { turn: "late" })])).toEqual(["committed", "committed", "lost"])
   expect(await journal.commit([turn("slow", 3), turn("a", 4)])).toEqual(["committed", "committed"])
 })

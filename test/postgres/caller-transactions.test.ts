@@ -1,4 +1,4 @@
-// What callers start and send in transactions of their own: it is there when they commit, and never was if they roll back.
+// Starts and messages in transactions of callers: they take effect when the caller commits, and never existed if the caller rolls back.
 
 import { type AnyWorkflow, type Context, eventSchema, type PayloadCodec, Perdure, type PerdureOptions, type TransactionClient, workflow } from "perdure"
 import { connect } from "perdure/client"
@@ -23,13 +23,13 @@ afterEach(async () => {
 afterAll(() => database.drop())
 
 async function open(workflows: readonly AnyWorkflow[], options: PerdureOptions = {}) {
-  // Nobody looks without being told.
+  // Sweeps are off: workers look only when they are notified.
   const engine = await Perdure.open({ store: postgres({ ...database.options, schema }), workflows, log: silentLogger, sweep: "1h", ...options })
   engines.push(engine)
   return engine
 }
 
-/** Calls `fn` in a transaction of ours, and ends it as told. */
+/** Calls `fn` in a transaction of the test, and ends the transaction as `end` says. */
 async function transaction<T>(end: "COMMIT" | "ROLLBACK", fn: (client: PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
   const client = await database.callers.connect()
   try {
@@ -349,7 +349,7 @@ describe("clients of the caller's", () => {
     address.pathname = `/${name}`
     const other = new pg.Client({ connectionString: address.href })
     await other.connect()
-    // Also where it has the same tables.
+    // Also if the other database has the same tables.
     await (await Perdure.open({ store: postgres({ connectionString: address.href, schema }), role: "client", log: silentLogger })).close()
     await other.query("BEGIN")
     const started = worker.start(double, { input: 1, transaction: other })

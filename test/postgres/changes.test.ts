@@ -1,4 +1,4 @@
-// The stream of changes while transactions commit in another order than they began.
+// The change stream while transactions commit in another order than they began.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { type Change, Perdure, workflow } from "perdure"
@@ -12,7 +12,7 @@ import { HoldingPool } from "../../tools/postgres/holding-pool.ts"
 import { PostgresServer } from "../../tools/postgres/server.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
-// One of its own: transactions that stay open hold back the changes of all others on a server.
+// A server of its own: transactions that stay open delay the changes of all databases on a server.
 let server: PostgresServer
 let database: TestDatabase
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Several stores on one schema, as several processes would have them. */
+/** Several stores on one schema, as in several processes. */
 async function processes(count: number): Promise<{ pools: HoldingPool[]; opened: Store[]; schema: string }> {
   const schema = await database.emptySchema()
   const pools = Array.from({ length: count }, () => new HoldingPool(database.pool))
@@ -41,7 +41,7 @@ async function processes(count: number): Promise<{ pools: HoldingPool[]; opened:
 
 const places = (rows: readonly ChangeRow[]) => rows.map(({ instance, position }) => `${instance} ${position}`)
 
-/** Reads on from wherever it is. */
+/** Reads on from its last place. */
 class Reader {
   readonly seen: string[] = []
   readonly #directory: Store["directory"]
@@ -75,13 +75,13 @@ it("nobody passes a transaction that is open: what landed after it began is read
   await quick!.journal.commit([creation("later")])
   await third!.journal.commit([creation("last"), turn("later", 3)])
   const own = new Reader(quick!, "later")
-  // Neither at the tail, nor one that begins now, nor one that follows an instance which has landed.
+  // None of them sees the change: the follower at the end, a new follower, and the follower of an instance whose turn is committed.
   for (const reader of [...readers, own]) expect(await reader.read()).toEqual([])
   const newcomer = new Reader(third!)
   expect(await newcomer.read(1)).toEqual(["before 1"])
   expect(await newcomer.read()).toEqual([])
   const latest = await quick!.directory.latestChange()
-  hold.letGo()
+  hold.release()
   expect(await held).toEqual(["committed"])
   for (const reader of [...readers, newcomer]) {
     await reader.read(2)
@@ -110,7 +110,7 @@ it("readers who never pause miss nothing and see nothing twice while transaction
         if (hold) {
           await hold.written
           await delay((process * 7 + n * 3) % 20)
-          hold.letGo()
+          hold.release()
         }
         await commit
         await store.journal.commit([turn(id, 3), turn(id, 4)])
@@ -142,7 +142,7 @@ it("whoever follows is given what an open transaction held back soon after it en
     const following = [follow("worker", worker), follow("client", client)]
     await worker.start(flow, { id: "first" })
     while (seen.client.length < 2 || seen.worker.length < 2) await delay(5)
-    // Somebody else's, which has nothing to do with us.
+    // A transaction of another program, which does not touch the store.
     await stranger.query("BEGIN")
     await stranger.query("SELECT pg_current_xact_id()")
     await worker.start(flow, { id: "second" })
@@ -201,7 +201,7 @@ it("what a caller's transaction adds to an instance that is younger than the tra
     expect([await follower.read(), await ofOne.read()]).toEqual([[], []])
     await caller.query("COMMIT")
     await engine.start(settled, { input: 4 })
-    // Of one alone, row by row: whoever follows goes by the row that it has read last.
+    // The changes of one instance, row by row: a follower continues behind the last row that it has read.
     while ((await ofOne.read(1)).length > 0);
     await follower.read()
     const positions = follower.seen.map((place) => Number(place.split(" ")[1]))

@@ -1,4 +1,4 @@
-// Workflows as classes in a cluster: what one worker began in an object of the class, another goes on with in an object of its own.
+// Workflows as classes in a cluster: another worker continues an instance with its own object of the class.
 
 import { BaseWorkflow, eventSchema, type Step } from "perdure"
 import { afterAll, afterEach, expect, it } from "vitest"

@@ -1,4 +1,4 @@
-// What the command line does to a PostgreSQL database itself: it executes, checks, moves instances, migrates, and looks for what is wrong.
+// What the command line does to a PostgreSQL database itself: it executes, checks, moves instances, migrates, and diagnoses.
 
 import { join } from "node:path"
 import { type Engine, Perdure } from "perdure"
@@ -26,7 +26,7 @@ afterEach(async () => {
 const call = (...args: readonly string[]) => project.call(...args, "--db", database.url)
 const engine = (role: "worker" | "client" = "worker") => Perdure.open({ store: postgres({ connectionString: database.url }), workflows: shelf, role })
 
-/** Instances that wait, and nobody executes them. */
+/** Creates waiting instances, and stops their worker. */
 async function withInstances(...ids: readonly string[]): Promise<void> {
   const worker = await engine()
   for (const id of ids) await worker.start(lend, { id, input: { book: id } })

@@ -1,4 +1,4 @@
-// What the command line asks of a PostgreSQL database: nothing is executed by it.
+// The calls of the command line on a PostgreSQL database. They execute no workflow.
 
 import { type Engine, Perdure } from "perdure"
 import { postgres } from "perdure/postgres"
@@ -68,7 +68,7 @@ it("has every command that asks: events, updates, controls, schedules, limits", 
   await ok("start", "order", '{"n":2}', "--version", "1", "--id", "o-2")
   await expect.poll(() => engine?.get("o-2").status()).toBe("waiting")
   expect(await ok("update", "o-2", "grant", "10")).toContain("10")
-  // As on a file: the command line has no code to answer with.
+  // As on a file: the command line has no workflow code, so it cannot answer.
   expect((await perdure("query", "o-2", "discount")).stderr).toContain("NO_WORKER")
   expect(await ok("why", "o-2")).toContain("payment")
   await ok("pause", "o-2")

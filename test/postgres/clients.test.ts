@@ -1,4 +1,4 @@
-// The suite of every client, with engines on PostgreSQL: one that executes, one that another executes for, and one over HTTP in front of either.
+// The suite of every client, with engines on PostgreSQL: a worker, a client of a worker, and a client over HTTP before each of them.
 
 import { type Engine, Perdure } from "perdure"
 import { connect } from "perdure/client"
@@ -13,7 +13,7 @@ const database = new TestDatabase(4)
 afterEach(() => database.reset())
 afterAll(() => database.drop())
 
-/** A worker, and a client as another process would have it. Nobody finds anything by looking: hints have to tell of it. */
+/** A worker, and a client as in another process. Sweeps are off: notifications have to tell of everything. */
 async function openBoth(workflows: readonly AnyWorkflow[]): Promise<{ worker: Engine; client: Engine }> {
   const schema = await database.emptySchema()
   const worker = await Perdure.open({ store: database.ownStore(schema), workflows, log: silentLogger, sweep: "1h" })

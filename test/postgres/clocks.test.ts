@@ -1,4 +1,4 @@
-// The clock of a PostgreSQL server is one, and each worker and client has another. Here each is set while engines work.
+// The PostgreSQL server has a clock, and so has each worker and client. These tests set each clock while engines work.
 
 import { afterAll, afterEach, describe, expect, it } from "vitest"
 import type { Context } from "../../src/core/workflow/context.ts"
@@ -37,7 +37,7 @@ afterEach(async () => {
 })
 afterAll(() => database.drop())
 
-/** The server's clock goes on with the time that passes for the worker, and is set by nobody but the test. */
+/** The server's clock advances with the worker's time, and only the test sets it. */
 async function open(options: { readonly workflows?: typeof workflows } = {}) {
   const server = { setMs: 0, now: () => startAt + server.setMs }
   const onServerClock = (store: StoreProvider): StoreProvider => ({ ...store, open: (context) => store.open({ ...context, now: () => server.now() }) })
@@ -45,7 +45,7 @@ async function open(options: { readonly workflows?: typeof workflows } = {}) {
   const engine = await createTestEngine({ workflows, store, startAt, lease: "30s", sweep: "10s", ...options })
   server.now = () => startAt + server.setMs + engine.host.monotonicMs()
   engines.push(engine)
-  /** What of its instances is over. */
+  /** The instances that have ended. */
   const over = async () => {
     await engine.settle()
     return (await engine.list({ status: "completed" })).instances.map(({ id }) => id).toSorted()
@@ -60,7 +60,7 @@ async function startAll(engine: TestEngine) {
   await engine.settle()
 }
 
-/** What no call of a store waits for takes real time. */
+/** Work that no call of a store waits for takes real time. */
 async function until(engine: TestEngine, isSo: () => Promise<boolean>) {
   for (let tries = 0; !(await isSo()) && tries < 1_000; tries++) await engine.settle()
 }
@@ -110,7 +110,7 @@ describe.each([
     host.freeze(20 * minuteMs)
     const handle = await client.start(sleeper, { id: "i" })
     expect((await handle.describe()).createdAt).toBe(server.now())
-    // The worker hears of it over a connection of its own.
+    // The worker is notified over its own connection.
     await until(engine, async () => (await handle.status()) === "sleeping")
     await engine.skip("30m")
     expect(await engine.get("i").status()).toBe("completed")
@@ -187,7 +187,7 @@ describe("the server's clock that is set", () => {
     await engine.skip("1h")
     host.freeze(hourMs)
     server.setMs -= 7_000
-    // The first call finds out, and the others know.
+    // The first call notices the step of the clock, and the later calls know it.
     await client.start(sleeper, { id: "first" })
     await until(engine, async () => client.parts.host.now() === server.now())
     const handle = await client.start(sleeper, { id: "second" })

@@ -1,4 +1,4 @@
-// What becomes of the connections of a store that is closed.
+// The connections of a store that is closed.
 
 import { randomBytes } from "node:crypto"
 import { setTimeout as delay } from "node:timers/promises"
@@ -47,7 +47,7 @@ it("a connection that breaks while it begins to listen is made again once, and a
       proxy.cut()
       while (fault.times > 0 || (await listening()) === 0) await delay(5)
     }
-    // Somebody who tries a second time does so after half a second at the latest.
+    // A second attempt would come after half a second at the latest.
     await delay(1_000)
     expect(await listening()).toBe(1)
     const ended = await Promise.race([store.close().then(() => "ended"), delay(10_000, "not ended")])

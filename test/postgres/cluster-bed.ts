@@ -6,11 +6,11 @@ import type { StoreProvider, StoreRole } from "../../src/ports/store.ts"
 import type { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 interface ClusterOptions extends EngineOptions {
-  /** Given the store of the engine of that number, and what it answers is used in its place. */
+  /** Called with the store of the engine with that number. The engine uses the store that it returns. */
   readonly wrap?: (store: StoreProvider, engine: number) => StoreProvider
 }
 
-/** Engines on one empty store that share a clock, which stands still until it is moved; what the store does takes real time. */
+/** Engines on one empty store that share a virtual clock. Calls of the store take real time. */
 export class ClusterBed {
   readonly #database: TestDatabase
   readonly #engines: Engine[] = []
@@ -23,7 +23,7 @@ export class ClusterBed {
     const host = new SimulatedHost()
     const schema = await this.#database.emptySchema()
     const engines: Engine[] = []
-    // One after another, as each would make the schema.
+    // One after another, because each engine would create the schema.
     for (const [index, role] of roles.entries())
       engines.push(await Engine.open({ host, store: wrap(this.#database.store(schema), index), workflows, options, role }))
     this.#engines.push(...engines)
@@ -41,7 +41,7 @@ export class ClusterBed {
   async close(): Promise<void> {
     for (const engine of this.#engines.splice(0)) {
       await engine.close()
-      // One that was killed has left it open.
+      // An engine that was killed has left the store open.
       await engine.parts.store.close()
     }
     this.#database.reset()

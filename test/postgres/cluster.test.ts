@@ -1,4 +1,4 @@
-// Several engines on one database, as several processes would be: each has connections, hints and a memory of its own. Time is virtual.
+// Several engines on one database, as in several processes: each has its own connections, notifications and memory. Time is virtual.
 
 import { workflow } from "perdure"
 import { afterAll, afterEach, describe, expect, it } from "vitest"

@@ -1,4 +1,4 @@
-// Locks that somebody keeps for long: a caller in an open transaction, a process that is frozen, others who come first.
+// Locks that are held for long: by a caller in an open transaction, by a frozen process, by transactions that came first.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { Perdure, workflow } from "perdure"
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => store.close())
 afterAll(() => database.drop())
 
-/** Calls `fn` while a transaction of somebody's is open in which `statement` was sent. */
+/** Calls `fn` while another transaction is open that has sent `statement`. */
 async function whileOpen<T>(statement: string, fn: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await database.pool.connect()
   try {
@@ -40,7 +40,7 @@ const claimed = async (worker: string, leaseMs = 30_000) => (await store.journal
 const lockOf = (id: string) => `SELECT 1 FROM ${schema}.instance WHERE id = '${id}' FOR UPDATE`
 const ownerOf = async (id: string) => (await database.pool.query<{ owner: string }>(`SELECT owner FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.owner
 
-/** The function that the connection which listens has called last. */
+/** The function that the connection which listens has called last, without its hash. */
 async function calledLast(): Promise<string | undefined> {
   const { rows } = await database.pool.query<{ fn: string }>(
     `SELECT substring(query FROM '"${schema}"\\.(\\w+)_[0-9a-f]{8}') AS fn FROM pg_stat_activity
@@ -49,7 +49,7 @@ async function calledLast(): Promise<string | undefined> {
   return rows[0]?.fn
 }
 
-/** Until it has heard itself, nothing goes over that connection. */
+/** Waits until the connection that listens is verified. Before that, no call goes over it. */
 async function listening(): Promise<void> {
   do {
     await store.directory.deliver([event("free")])
@@ -146,18 +146,18 @@ it("what stands in line and is debounced again in a caller's transaction leaves 
   )
   const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log: silentLogger })
   const caller = await database.pool.connect()
-  const parkedOf = async (id: string) =>
-    (await database.pool.query<{ parked: boolean }>(`SELECT queued_for IS NOT NULL AS parked FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.parked
+  const isQueued = async (id: string) =>
+    (await database.pool.query<{ queued: boolean }>(`SELECT queued_for IS NOT NULL AS queued FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.queued
   try {
     const holder = await engine.start(settled, { input: "holder" })
     while ((await holder.status()) !== "running") await delay(10)
     const { id } = await engine.start(settled, { input: "mine" })
-    while ((await parkedOf(id)) !== true) await delay(10)
+    while ((await isQueued(id)) !== true) await delay(10)
     await caller.query("BEGIN")
     expect((await engine.start(settled, { input: "mine", transaction: caller })).id).toBe(id)
     await caller.query("COMMIT")
-    expect(await parkedOf(id)).toBe(false)
-    while ((await parkedOf(id)) !== true) await delay(10)
+    expect(await isQueued(id)).toBe(false)
+    while ((await isQueued(id)) !== true) await delay(10)
     gate.open()
     expect(await engine.get(id).result({ timeout: "20s" })).toBe("mine")
   } finally {

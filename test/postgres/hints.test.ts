@@ -1,4 +1,4 @@
-// What processes tell each other. Time is virtual and stands still unless a test says so: whatever arrives was told, and not looked for.
+// Notifications between processes. Time is virtual and stands still unless a test moves it: what arrives was notified, and not found by a sweep.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { type Context, workflow } from "perdure"
@@ -18,7 +18,7 @@ const patient = workflow("patient", async (ctx: Context) => {
   return ctx.waitForEvent("go")
 })
 
-/** Counts the looks at single instances, once they are answered. */
+/** Counts the reads of single instances when they are answered. */
 const counting = (looks: string[]) => (provider: StoreProvider) => ({
   name: provider.name,
   open: async (context: Parameters<StoreProvider["open"]>[0]) => {
@@ -67,11 +67,11 @@ it("that an instance has stalled reaches another process that waits for its resu
     .get("i")
     .result({ rejectWhenStalled: true })
     .catch((error: unknown) => error)
-  // By then it looks for itself only once in a while.
+  // By then the client polls rarely.
   await skip(200_000)
   await worker.get("i").sendEvent("go", 1)
   await settle()
-  // The grace after which an instance stalls, too short for the client to look for itself.
+  // The grace after which an instance stalls. The client does not poll in this time.
   await skip(1)
   expect(await result).toMatchObject({ code: "STALLED" })
 })
@@ -102,7 +102,7 @@ it("whoever waits for many looks only at those that have ended, and an update th
   expect(await Promise.all(results)).toEqual(Array.from({ length: 40 }, (_, n) => n))
 })
 
-/** Notes what the store is asked for. */
+/** Records the calls of the store. */
 const noting = (asked: string[]) => (provider: StoreProvider) => ({
   name: provider.name,
   open: async (context: Parameters<StoreProvider["open"]>[0]) => {
@@ -131,7 +131,7 @@ it("an event from another process takes one question there, and the commit of wh
   expect(asked).toEqual([["commit"], ["deliver"]])
 })
 
-/** What was last sent over a connection that listens: that it is to, or a call that went alone. */
+/** The last statement over a connection that listens: LISTEN, or a single call of a function. */
 const isListening = "query LIKE $1 OR query LIKE $2"
 const listenersOf = (schema: string) => [`LISTEN "perdure ${schema}";%`, `SELECT set_config('lock_timeout'%"${schema}".%`]
 
@@ -144,12 +144,12 @@ it("connections that listen are made again when they are lost, and what was told
   for (let round = 0; round < 3; round++) {
     const killed = await database.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isListening}`, listenersOf(schema))
     expect(killed.rows).toHaveLength(2)
-    // Both are deaf: nobody hears that it was started, nor that it ends.
+    // Neither process listens: no process is told that the instance was started, or that it ends.
     const handle = await client.start(patient, { id: `new${round}` })
     const ended = handle.result()
     await handle.sendEvent("go", round)
     expect(await ended).toBe(round)
-    // Until both listen again.
+    // Waits until both processes listen again.
     const listening = async () => (await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE ${isListening}`, listenersOf(schema))).rows.length
     while ((await listening()) < 2) await delay(10)
   }
@@ -167,7 +167,7 @@ it("clients that wait for long look ever more rarely", async () => {
   await settle()
   const results = clients.map((client) => client.get("i").result())
   await skip(600_000)
-  // One each at 1, 3, 7, 15 and 31 seconds, then every thirty.
+  // The client polls at 1, 3, 7, 15 and 31 seconds, then every thirty seconds.
   expect(looks.length).toBeGreaterThanOrEqual(3 * 15)
   expect(looks.length).toBeLessThanOrEqual(3 * 30)
   await worker!.get("i").sendEvent("go", "gone")

@@ -1,4 +1,4 @@
-// What the HTTP API says when its PostgreSQL fails: nothing of the server, the database or the statement.
+// The answers of the HTTP API when PostgreSQL fails: they name neither the server, nor the database, nor the statement.
 
 import { type Context, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"

@@ -1,4 +1,4 @@
-// Stores that cannot listen, or whose connections change under their hands, as behind a pooler in transaction mode. In real time.
+// Stores that cannot listen, or whose statements go over changing connections, as behind a pooler in transaction mode. In real time.
 
 import { type AnyWorkflow, type Context, Perdure, type PerdureOptions, workflow } from "perdure"
 import { postgres, type PostgresOptions } from "perdure/postgres"
@@ -32,7 +32,7 @@ const echo = workflow("echo", async (ctx: Context<{ word: string }>) =>
   ctx.do("twice", async () => (await Promise.resolve(2)) * 2).then(() => ctx.waitForEvent("word")),
 )
 
-/** A start, an event and a result, each from another process than the one that executes. */
+/** A start, an event and a result, each in another process than the worker. */
 async function converse(worker: PostgresOptions, client: PostgresOptions): Promise<void> {
   await open(worker, [echo])
   const asker = await open(client, [echo], { role: "client" })
@@ -74,7 +74,7 @@ describe("a store that does not listen", () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 5 })
     pool.on("connect", (client) => {
       const query = client.query.bind(client) as (...args: unknown[]) => unknown
-      // A pooler lends it the connection for this statement only.
+      // A pooler lends the connection for this statement only.
       const deaf = (first: unknown, ...rest: unknown[]) => query(typeof first === "string" && first.startsWith("LISTEN") ? "SELECT 1" : first, ...rest)
       Object.assign(client, { query: deaf })
     })
@@ -101,7 +101,7 @@ describe("statements that are prepared by name", () => {
   it("are given up where a connection does not know what was prepared on it, and nothing is lost", async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 5 })
     pool.on("acquire", (client) => {
-      // As if it were another connection each time.
+      // As if each statement went over another connection.
       void client.query("DEALLOCATE ALL").catch(() => undefined)
     })
     const count = workflow("count", async (ctx) => {
@@ -115,7 +115,7 @@ describe("statements that are prepared by name", () => {
   })
 })
 
-// Only where there is one: `npm run test:postgres-matrix` starts PgBouncer if it is installed.
+// Only with a pooler: `npm run test:postgres-matrix` starts PgBouncer if it is installed.
 describe.runIf(poolerUrl !== undefined)("a pooler in transaction mode", () => {
   const through = { connectionString: poolerUrl ?? "" }
 

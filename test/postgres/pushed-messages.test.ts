@@ -1,4 +1,4 @@
-// Messages that come with the notification of them. Time stands still: whatever arrives was told, and not looked for.
+// Messages that a notification carries. Time stands still: a message that arrives was pushed, and not found by a sweep.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { type Context, workflow } from "perdure"
@@ -27,14 +27,14 @@ const collector = workflow("collector", async (ctx: Context, count: number) => {
   return values
 })
 
-/** The names of statements from now on: those that go alone, and all others. */
+/** The names of statements from now on: single calls of functions, and all other statements. */
 function statements() {
   const calls = vi.spyOn(ListenConnectionCalls.prototype, "call").mockClear()
   const sent = vi.spyOn(Database.prototype, "all").mockClear()
   return { alone: () => calls.mock.calls.map(([name]) => name), all: () => sent.mock.calls.map(([name]) => name) }
 }
 
-/** Longer than after another notification that was part of its transaction. */
+/** Waits long enough that the next delivery has a notification in its transaction. */
 const quiet = () => delay(40)
 
 it("an event from another process is not asked for by whoever runs the instance, and is written with its end", async () => {
@@ -73,8 +73,8 @@ it("one that finds nobody who runs the instance wakes it", async () => {
   expect(await handle.result()).toEqual([1])
 })
 
-/** Two processes, an instance that is at rest, and a message for it that the second has heard and not read. */
-async function heardMessage() {
+/** Two processes, a waiting instance, and a message for it that was pushed to the second process, which has not read the inbox. */
+async function pushedMessage() {
   const { engines, schema } = await bed.open([collector], ["client", "client"], { sweep: "52w" })
   const [one, other] = engines.map(({ parts }) => parts.store) as [Store, Store]
   await one.journal.commit([creation("i"), creation("j")])
@@ -100,7 +100,7 @@ it.each([
   ["with one that follows it", (taker: Turn) => [taker, turn("i", taker.position + 1)]],
 ])("a message that was taken in meanwhile is not taken in twice: %s", async (_, batchOf) => {
   for (const state of [idle, undefined]) {
-    const { one, other, heard } = await heardMessage()
+    const { one, other, heard } = await pushedMessage()
     const { seq } = found((await one.journal.readInbox(["i"]))[0])
     expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
     expect(await other.journal.readInbox(["i"])).toEqual([])
@@ -118,7 +118,7 @@ it.each([
   ["alone", (taker: Turn) => [taker]],
   ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
 ])("nor when its turn is sent again because nobody could tell: %s", async (_, batchOf) => {
-  const { one, other, heard } = await heardMessage()
+  const { one, other, heard } = await pushedMessage()
   const { seq } = found(heard[0])
   expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
   const batch = batchOf(taking(seq, 4, idle))
@@ -129,7 +129,7 @@ it.each([
 })
 
 it("nor by the transaction of a step", async () => {
-  const { one, other, heard } = await heardMessage()
+  const { one, other, heard } = await pushedMessage()
   const { seq } = found(heard[0])
   expect(await one.journal.commit([taking(seq, 3)])).toEqual(["committed"])
   const late = found(await other.clientTransactions?.begin())
@@ -139,7 +139,7 @@ it("nor by the transaction of a step", async () => {
 
 it("one that is still there is taken in, and so it is when the same turn is sent again", async () => {
   for (const state of [idle, undefined]) {
-    const { one, other, heard } = await heardMessage()
+    const { one, other, heard } = await pushedMessage()
     const taker = taking(found(heard[0]).seq, 3, state)
     expect(await other.journal.commit([taker])).toEqual(["committed"])
     expect(await one.journal.readInbox(["i"])).toEqual([])
@@ -152,7 +152,7 @@ it("one that is still there is taken in, and so it is when the same turn is sent
 
 it("one whose turn was written, and the answer lost, counts as taken in", async () => {
   for (const state of [idle, undefined]) {
-    const { one, other, heard } = await heardMessage()
+    const { one, other, heard } = await pushedMessage()
     const { seq } = found(heard[0])
     let losses = 0
     const lose = (name: string, answer: unknown) => {
@@ -178,7 +178,7 @@ it("one whose turn was written, and the answer lost, counts as taken in", async 
 })
 
 it("whoever hears of another message reads both", async () => {
-  const { one, other, heard } = await heardMessage()
+  const { one, other, heard } = await pushedMessage()
   await quiet()
   const told = new Promise<void>((resolve) => other.onHint?.(() => resolve()))
   await one.directory.deliver([event("i", { payload: "2" })])
@@ -188,7 +188,7 @@ it("whoever hears of another message reads both", async () => {
 })
 
 it("who may not read the tables hears that there is a message, and not what it says", async () => {
-  const { one, schema } = await heardMessage()
+  const { one, schema } = await pushedMessage()
   const told: string[] = []
   const stranger = await database.pool.connect()
   try {

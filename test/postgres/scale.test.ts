@@ -1,7 +1,7 @@
-// A database with many instances that sleep or have ended: nothing that workers and users do all day looks through them. PostgreSQL itself
-// says how many rows were read, by scans and by indexes, whatever the plans were.
+// A database with many sleeping and ended instances: the usual work of workers and users does not scan them. PostgreSQL itself counts the rows that
+// were read by scans and by indexes, whatever the plans were.
 //
-//   LONG=1  with a million of each, and how long it takes beside an empty database
+//   LONG=1  has a million instances of each kind, and compares the times with an empty database
 
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -13,7 +13,7 @@ import { crowdSchema, readsOf } from "../../tools/postgres/crowded-schema.ts"
 import { EmptyDatabase } from "../../tools/postgres/empty-database.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
-// One of its own: a transaction that another test has open in the same database would keep VACUUM from taking the dead rows away.
+// A server of its own: an open transaction of another test in the same database would keep VACUUM from removing dead rows.
 const own = new EmptyDatabase()
 const database = new TestDatabase(10, own.url)
 beforeAll(() => own.create())
@@ -39,7 +39,7 @@ async function openStore(schema: string): Promise<Store & AsyncDisposable> {
 
 let used = 0
 
-/** What workers do all day, with some instances of their own. */
+/** The usual work of workers, with some instances of their own. */
 async function work({ journal, directory }: Store): Promise<void> {
   const ids = Array.from({ length: 5 }, () => `mine-${++used}`)
   const now = Date.now()
@@ -60,7 +60,7 @@ async function work({ journal, directory }: Store): Promise<void> {
   await directory.remove(ids)
 }
 
-/** An event for one of the crowd: it is claimed by its id, and sleeps on. */
+/** An event for one of the many sleeping instances: a worker claims the instance by its id, and the instance continues to sleep. */
 async function wake({ journal, directory }: Store, asleep: string): Promise<void> {
   await directory.deliver([event(asleep)])
   expect(await journal.claim(claimBy({ ids: [asleep] }))).toHaveLength(1)
@@ -69,7 +69,7 @@ async function wake({ journal, directory }: Store, asleep: string): Promise<void
   expect(await journal.commit([turn(asleep, 3, { at: Date.now(), follows, discardInbox: true })])).toEqual(["committed"])
 }
 
-/** What users look at. */
+/** The usual reads of users. */
 async function look({ directory }: Store, some: string): Promise<void> {
   const page = { limit: 20, order: "newest" } as const
   const first = await directory.list({}, page)
@@ -86,12 +86,12 @@ async function look({ directory }: Store, some: string): Promise<void> {
   await directory.changes(undefined, 10, some)
 }
 
-/** From here on the statistics of its tables are of the moments that the test chooses, and not of those when the server comes by. */
+/** From here on, the test chooses when the statistics of the tables are taken, and not the server. */
 async function chooseMoments(schema: string): Promise<void> {
   for (const table of ["instance", "journal", "inbox", "tag"]) await database.pool.query(`ALTER TABLE ${schema}.${table} SET (autovacuum_enabled = off)`)
 }
 
-/** Rows that all of it reads, as counted by the server. */
+/** The rows that all this work reads, as the server counts them. */
 async function cost(schema: string, run: () => Promise<void>): Promise<{ readonly sequential: number; readonly indexed: number }> {
   const before = await readsOf(database.pool, schema)
   await run()
@@ -113,12 +113,12 @@ describe(`${size.toLocaleString("en-US")} instances that sleep and as many that 
       await wake(store, some)
       await look(store, some)
     })
-    // The inbox is nearly empty: there a scan is as good.
+    // The inbox is nearly empty, so a scan of it costs as little as an index.
     expect(sequential).toBeLessThan(100)
     expect(indexed).toBeLessThan(2_000)
   })
 
-  /** `isSeen`: what workers removed is still there for somebody, and so for the planner. */
+  /** `isSeen`: an open transaction still sees the removed rows, and so does the planner. */
   it.each([
     { made: "when there were none", isSeen: false },
     { made: "of what was removed", isSeen: true },
@@ -129,20 +129,20 @@ describe(`${size.toLocaleString("en-US")} instances that sleep and as many that 
     const { sequential, indexed } = await cost(schema, async () => {
       await using store = await openStore(schema)
       await chooseMoments(schema)
-      // As the server does it by itself after a while: from then on it takes them for empty.
+      // As the server does by itself after a while. From then on, the planner takes the tables for empty.
       await work(store)
       await database.pool.query(`VACUUM (ANALYZE) ${schema}.instance, ${schema}.journal, ${schema}.tag`)
       await reader.query("ROLLBACK")
       reader.release()
       for (let times = 0; times < 8; times++) await work(store)
       await crowdSchema(database.pool, schema, size, { from: Date.now() - 10 * size, wakeAt: Date.now() + hour })
-      // Lists are planned each time.
+      // Lists are planned with each call.
       for (let times = 0; times < 5; times++) {
         await work(store)
         await wake(store, `sleeping-${size - times}`)
       }
     })
-    // While there were none, a scan was as good.
+    // While the tables were empty, a scan cost as little as an index.
     expect(sequential).toBeLessThan(2_000)
     expect(indexed).toBeLessThan(20_000)
   })

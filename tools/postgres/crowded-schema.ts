@@ -1,8 +1,8 @@
-// Fills the schema of a store with instances that sleep and instances that have ended, by PostgreSQL itself.
+// Fills the schema of a store with sleeping and ended instances, by one statement of PostgreSQL.
 
 import type pg from "pg"
 
-/** So many of each. Workflow "order", version "1", ids "sleeping-1" and "ended-1" and so on, one millisecond apart from `from` on. */
+/** Creates `count` instances of each kind, of workflow "order", version "1", with the ids "sleeping-1", "ended-1" and so on. They begin one millisecond apart, from `from` on. */
 export async function crowdSchema(
   pool: pg.Pool,
   schema: string,
@@ -29,13 +29,13 @@ export async function crowdSchema(
 }
 
 export interface TableReads {
-  /** By sequential scans. */
+  /** Rows read by sequential scans. */
   readonly sequential: number
-  /** By indexes. */
+  /** Rows read by indexes. */
   readonly indexed: number
 }
 
-/** Rows that were read of the tables that grow. Whoever read them has closed its connections: then they are counted. */
+/** Counts the rows that were read of the tables that grow. The server counts the reads of a connection when the connection is closed. */
 export async function readsOf(pool: pg.Pool, schema: string): Promise<TableReads> {
   const { rows } = await pool.query<{ sequential: string; indexed: string }>(
     `SELECT coalesce(sum(s.seq_tup_read), 0) AS sequential,

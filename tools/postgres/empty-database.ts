@@ -1,4 +1,4 @@
-// A database of its own on the server that all test files share: for what works on a whole database, such as the command line.
+// A database of its own on the shared server: for tests of what works on a whole database, such as the command line.
 
 import { randomBytes } from "node:crypto"
 import pg from "pg"

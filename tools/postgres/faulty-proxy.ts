@@ -1,15 +1,15 @@
-// A proxy between a client and PostgreSQL that knows just enough of the protocol (version 3) to do harm at a chosen statement.
+// A proxy between a client and PostgreSQL that knows enough of the protocol (version 3) to cause a fault at a chosen statement.
 
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 import { MessageReader, messageTypes, farewell, refusal, rollback, statementOf } from "./wire-messages.ts"
 
 export type Harm =
-  /** The connection is cut before the server hears of the statement, */
+  /** The connection is cut before the server gets the statement, */
   | "cut before"
-  /** or after it has done it, and before the client hears of that. */
+  /** or after the server has executed the statement, and before the client gets the answer. */
   | "cut after"
-  /** It is answered with this error instead, and rolled back. */
+  /** The proxy answers the statement with this error, and rolls it back. */
   | { readonly sqlState: string }
   | { readonly delayMs: number }
 
@@ -17,7 +17,7 @@ export interface Fault {
   /** The statement's text, or the name under which it was prepared. */
   readonly at: RegExp
   readonly harm: Harm
-  /** How often; then it is over. */
+  /** How often the fault happens. */
   times: number
 }
 
@@ -26,7 +26,7 @@ export class FaultyProxy {
   readonly #links = new Set<Link>()
   readonly #faults = new Set<Fault>()
   readonly #target: number
-  /** How often harm was done. */
+  /** How often a fault has happened. */
   hits = 0
   #silent = false
   #refusing = false
@@ -43,7 +43,7 @@ export class FaultyProxy {
     })
   }
 
-  /** Before the server of that URL. */
+  /** The proxy stands before the server of that URL. */
   static async before(url: string): Promise<FaultyProxy> {
     const server = createServer()
     server.listen(0, "127.0.0.1")
@@ -75,18 +75,18 @@ export class FaultyProxy {
     for (const link of this.#links) link.goOn()
   }
 
-  /** All connections end, without a word. */
+  /** All connections end, without a message to the client. */
   cut(): void {
     for (const link of this.#links) link.cut()
   }
 
-  /** As `cut`, and nobody gets a new one. */
+  /** All connections end as with `cut`, and no new connection is accepted. */
   refuse(): void {
     this.#refusing = true
     this.cut()
   }
 
-  /** So many connections end right behind the server's greeting, in one packet with it. */
+  /** This many connections end right after the server's greeting, in one packet with it. */
   greetAndEnd(times: number): void {
     this.#farewells = times
   }
@@ -95,7 +95,7 @@ export class FaultyProxy {
     return this.#farewells-- > 0
   }
 
-  /** Connections stay, and nothing comes through in either direction. */
+  /** Connections stay open, and the proxy passes nothing on in either direction. */
   silence(): void {
     this.#silent = true
   }
@@ -104,7 +104,7 @@ export class FaultyProxy {
     return this.#silent
   }
 
-  /** The harm for a statement, if there is any. */
+  /** The fault for a statement, if there is any. */
   harmAt(statement: string): Harm | undefined {
     for (const fault of this.#faults) {
       if (fault.times <= 0 || !fault.at.test(statement)) continue
@@ -123,18 +123,18 @@ export class FaultyProxy {
   }
 }
 
-/** One connection of a client, and the one to the server that goes with it. */
+/** One connection of a client, and the proxy's connection to the server for it. */
 class Link {
   readonly #client: Socket
   readonly #server: Socket
   readonly #proxy: FaultyProxy
   readonly #fromClient = new MessageReader(true)
   readonly #fromServer = new MessageReader(false)
-  /** Not passed on yet, while nothing comes through. */
+  /** Messages that wait while the proxy passes nothing on. */
   readonly #held: { readonly to: Socket; readonly bytes: Buffer }[] = []
-  /** What the client sends belongs to a statement that was refused, up to its end. */
+  /** The client's messages belong to a refused statement, up to the end of that statement. */
   #isRefusing: string | undefined
-  /** So many answers of the server are not for the client; then this is done. */
+  /** How many answers of the server the proxy drops, and what it does then. */
   #unheard = 0
   #afterwards: () => void = () => {}
   #isInTransaction = false
@@ -180,7 +180,7 @@ class Link {
     this.#pass(this.#server, message)
   }
 
-  /** As the server would: the transaction is lost with the statement. A preparation that went before stands. */
+  /** As on the server, the transaction is lost with the statement. A statement that was prepared before stays prepared. */
   #refuse(sqlState: string, sync?: Buffer): void {
     this.#isRefusing = undefined
     const instead = [...(sync ? [sync] : []), ...(this.#isInTransaction ? [rollback()] : [])]

@@ -1,6 +1,6 @@
 import { inject } from "vitest"
 
-/** The server that the test file has to itself while it runs, or shares with those before and after it. */
+/** The server of the test file. Test files that run at the same time have different servers. */
 export function fileServerUrl(): string {
   const urls = inject("databaseUrls")
   const place = Number(process.env["VITEST_POOL_ID"] ?? 1)

@@ -1,4 +1,4 @@
-// What an instance and a step cost in the database: rows, bytes on disk, bytes of write-ahead log, transactions. docs/scaling.md rests on it.
+// Measures the cost of an instance and of a step in the database: rows, bytes on disk, bytes of write-ahead log, transactions. docs/scaling.md has the results.
 //
 //   node tools/postgres/footprint.ts
 
@@ -30,7 +30,7 @@ async function number(text: string): Promise<number> {
 
 async function figures(schema: string): Promise<Figures> {
   await client.query("CHECKPOINT")
-  // The server tells its statistics once a second.
+  // The server publishes its statistics once a second.
   await delay(1_500)
   const each = async (text: (table: string) => string) => {
     const found: Record<string, number> = {}
@@ -52,7 +52,7 @@ const one = workflow("one", async (ctx, steps: number) => {
 })
 const nap = workflow("nap", async (ctx) => ctx.sleep("long", "1d"))
 
-/** What is there afterwards that was not there before, of each instance. */
+/** The growth of the database, divided by the number of instances. */
 async function measure(name: string, inSequence: boolean, steps: number): Promise<void> {
   const schema = `footprint_${name.replaceAll(/\W/g, "_")}`
   const engine = await Perdure.open({ store: postgres({ connectionString: server.url, schema }), workflows: [one, nap] })

@@ -1,4 +1,4 @@
-// A pool that holds back the commit of a write of journals: its transaction is open, and others land after it began.
+// A pool that delays the commit of a write to journals: its transaction stays open while later transactions commit.
 
 import type pg from "pg"
 import { Deferred } from "../../src/core/execution/deferred.ts"
@@ -12,7 +12,7 @@ export class HoldingPool implements PostgresPool {
     this.#pool = pool
   }
 
-  /** The next write is done, and committed only when it is let go. */
+  /** The next write is executed, and committed only when the hold is released. */
   holdNext(): Hold {
     this.#hold = new Hold()
     return this.#hold
@@ -45,12 +45,12 @@ class Hold {
   readonly #written = new Deferred()
   readonly #free = new Deferred()
 
-  /** Resolves when the transaction has written, and is open. */
+  /** Resolves when the transaction has written and is still open. */
   get written(): Promise<unknown> {
     return this.#written.promise
   }
 
-  letGo(): void {
+  release(): void {
     this.#free.resolve(undefined)
   }
 

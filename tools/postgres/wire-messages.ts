@@ -1,4 +1,4 @@
-// Messages of PostgreSQL's protocol, as far as the proxy looks at them: a byte that says the type, then the length of the rest, itself included.
+// Messages of PostgreSQL's protocol, as far as the proxy reads them: a byte with the type, then the length of the rest, which includes the length itself.
 
 const codeOf = (letter: string) => letter.charCodeAt(0)
 
@@ -10,7 +10,7 @@ export const messageTypes = {
   parseComplete: codeOf("1"),
 } as const
 
-/** Cuts what comes in into whole messages. The first that a client sends has no type. */
+/** Splits a stream into whole messages. The first message of a client has no type. */
 export class MessageReader {
   #rest: Buffer = Buffer.alloc(0)
   #isUntyped: boolean
@@ -34,11 +34,11 @@ export class MessageReader {
   }
 }
 
-/** The text that a message has the server execute, or the name of what was prepared before. */
+/** The statement that a message executes: its text, or the name under which it was prepared. */
 export function statementOf(message: Buffer): string | undefined {
   const text = (from: number) => message.toString("utf8", from, message.indexOf(0, from))
   if (message[0] === messageTypes.query) return text(5)
-  // Its portal comes first.
+  // The name of the portal comes first.
   if (message[0] === messageTypes.bind) return text(message.indexOf(0, 5) + 1)
   return undefined
 }
@@ -47,13 +47,13 @@ export function rollback(): Buffer {
   return typed("Q", Buffer.from("ROLLBACK\0"))
 }
 
-/** The statement failed, and the session goes on without a transaction. */
+/** The answer to a statement that failed. The session continues without a transaction. */
 export function refusal(sqlState: string): Buffer {
   const fields = [`SERROR`, `VERROR`, `C${sqlState}`, `Man error that a test asked for`]
   return Buffer.concat([typed("E", Buffer.from(`${fields.join("\0")}\0\0`)), typed("Z", Buffer.from("I"))])
 }
 
-/** What a server says that is about to go. */
+/** The message of a server that shuts down. */
 export function farewell(): Buffer {
   const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"]
   return typed("E", Buffer.from(`${fields.join("\0")}\0\0`))

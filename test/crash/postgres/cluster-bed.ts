@@ -21,7 +21,7 @@ export class ClusterBed {
     this.client = client
   }
 
-  /** `url`: where its own client and, unless they are told otherwise, its workers connect to. */
+  /** `url`: the address for its own client, and for its workers unless they get another. */
   static async open(url: string, schema: string): Promise<ClusterBed> {
     return new ClusterBed(url, schema, await openClient({ connectionString: url, schema }))
   }
@@ -52,7 +52,7 @@ export class ClusterBed {
     return entries.map(({ type }) => type)
   }
 
-  /** What is wrong with their journals: something recorded twice, or after the end, or a failure. */
+  /** The errors in the journals of these instances: entries recorded twice, entries after the end, and failures. */
   async flaws(names: readonly string[]): Promise<readonly string[]> {
     const flaws: string[] = []
     for (const id of names) {

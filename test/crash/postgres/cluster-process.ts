@@ -10,7 +10,7 @@ export interface ClusterWorkerOptions {
   readonly stepMs: number
   readonly answerTimeout?: Duration
   readonly drain?: Duration
-  /** It is loaded, and opens its engine only when it is told to go on, which takes less time then. */
+  /** The process has loaded its code, and opens its engine when it is told to. That saves time at that moment. */
   readonly isPaused?: boolean
 }
 
@@ -19,7 +19,7 @@ export type ClusterReport =
   | { readonly type: "step"; readonly instance: string; readonly step: number }
   | { readonly type: "aborted" | "answered"; readonly instance: string }
 
-/** The worker is to wait for the results of these, and to report when it has them. */
+/** The worker waits for the results of these instances, and reports when it has them. */
 export interface ClusterCommand {
   readonly wanted: readonly string[]
 }
@@ -50,7 +50,7 @@ export class ClusterProcess {
     return this.reports.filter(({ type }) => type === "step").length
   }
 
-  /** Resolves when it has reported so; fails where it ends before. */
+  /** Resolves when the worker has reported that. Rejects if the worker ends before. */
   async reported(isSo: (reports: readonly ClusterReport[]) => boolean): Promise<void> {
     if (isSo(this.reports)) return
     await new Promise<void>((resolve, reject) => {
@@ -77,7 +77,7 @@ export class ClusterProcess {
     this.#child.send({ wanted } satisfies ClusterCommand)
   }
 
-  /** It calls so many more steps. */
+  /** Waits until the worker has called this many more steps. */
   async works(more = 1): Promise<void> {
     const goal = this.steps + more
     await this.reported(() => this.steps >= goal)

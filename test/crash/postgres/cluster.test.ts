@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => bed.close(), 60_000)
 
-/** Two leases of the workers here, and how long a step of theirs may take to be noticed. */
+/** Two leases of these workers, plus the time until one of their steps is noticed. */
 const twoLeasesMs = 2_000 + 500
 
 describe("workers on PostgreSQL", () => {
@@ -53,7 +53,7 @@ describe("workers on PostgreSQL", () => {
   })
 
   it("one that wakes up while another works on its instances ends no step for it, and lets them go", async () => {
-    // It keeps its lease also where the machine is so busy that it renews it late.
+    // Long enough that the worker keeps its lease on a busy machine, where it renews late.
     const second = await bed.worker({ stepMs: 300, isPaused: true, lease: "10s" })
     const first = await bed.worker({ stepMs: 300 })
     await bed.start(ids(4))
@@ -62,10 +62,10 @@ describe("workers on PostgreSQL", () => {
     first.signal("SIGSTOP")
     await second.works()
     const before = first.steps
-    // Its functions end now, and what they give is not recorded: each is in an attempt of the other.
+    // The functions of the frozen worker end now. Their results are not recorded, because the other worker has begun new attempts.
     first.signal("SIGCONT")
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
-    // A commit that was under way when it was stopped may let it begin one more step of each.
+    // A commit that was under way when the worker was stopped may let it begin one more step of each instance.
     expect(first.steps).toBeLessThanOrEqual(before + 4)
     expect(await bed.flaws(ids(4))).toEqual([])
     for (const id of ids(4)) expect((await bed.types(id)).filter((type) => type === "recovered")).toHaveLength(1)
@@ -102,7 +102,7 @@ describe("workers on PostgreSQL", () => {
     await first.end("SIGTERM")
     const endedAt = performance.now()
     await second.works()
-    // Neither the end of a lease nor a sweep comes so soon.
+    // This is sooner than the end of a lease or a sweep.
     expect(performance.now() - endedAt).toBeLessThan(10_000)
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
     for (const id of ids(4)) expect(await bed.types(id)).not.toContain("recovered")
@@ -130,7 +130,7 @@ describe("workers on PostgreSQL", () => {
     expect(await bed.results(ids(12))).toEqual(ids(12).map(() => all))
     expect(await bed.flaws(ids(12))).toEqual([])
     expect(await bed.client.count({}, "status")).toEqual({ completed: 12 })
-    // Each acknowledged step is on disk, so it is called again only where its answer was on the way.
+    // Each acknowledged step is on disk, so a step is called again only if its answer was under way.
     await bed.start(["later"])
     expect(await bed.results(["later"])).toEqual([all])
   })

@@ -1,4 +1,4 @@
-// A primary dies, and its standby takes its place, at another address. A synchronous standby has every commit; an asynchronous one may lack the newest.
+// A primary dies, and its standby takes over at another address. A synchronous standby has every commit; an asynchronous standby may lack the newest commits.
 
 import { setTimeout as delay } from "node:timers/promises"
 import pg from "pg"
@@ -15,7 +15,7 @@ let bed: ClusterBed | undefined
 afterEach(async () => {
   await bed?.close()
   for (const server of servers.splice(0)) {
-    // In good order each would wait for the other.
+    // If both servers were stopped regularly, each would wait for the other.
     await server.kill()
     await server.stop()
   }
@@ -28,9 +28,9 @@ interface Pair {
   readonly url: string
 }
 
-/** `synchronous`: the commits of the primary wait for its standby. */
+/** `synchronous`: commits of the primary wait for the standby. */
 async function pair({ synchronous }: { readonly synchronous: boolean }): Promise<Pair> {
-  // What survives is what the other has: the disk has no part in it.
+  // The standby's data decides what survives. The disk does not matter.
   const primary = await PostgresServer.start(["fsync=off"])
   servers.push(primary)
   const standby = await primary.standby("second")
@@ -57,7 +57,7 @@ async function query(server: PostgresServer, text: string): Promise<readonly unk
   }
 }
 
-/** The standby has all that the primary has now, and gets nothing that comes later. */
+/** The standby has everything that the primary has now, and gets no later commit. */
 async function cutReplication({ primary, standby }: Pair): Promise<void> {
   const [position] = (await query(primary, `SELECT pg_current_wal_lsn()::text AS lsn`)) as [{ lsn: string }]
   const hasReplayed = async () => (await query(standby, `SELECT 1 WHERE pg_last_wal_replay_lsn() >= '${position.lsn}'`)).length === 1
@@ -107,7 +107,7 @@ it("a standby that nobody has promoted is not written to; the error names both s
   expect(failure).toMatchObject({ code: "STORE_UNREACHABLE" })
   const names = [primary, standby].map((server) => `${new URL(server.url).host}, database "postgres"`)
   expect(String(failure)).toContain(`PostgreSQL (${names.join(" or ")}) did not answer`)
-  // The first comes back, and is found.
+  // The first server comes back, and the engine finds it.
   await primary.resume()
   expect(await until(async () => (await bed!.client.describe("i").catch(() => undefined))?.status === "queued", 10_000)).toBe(true)
 })
@@ -129,10 +129,10 @@ it("a turn that follows turns which a failover lost is not appended to those tha
     const instead = turn("i", 4, { follows: last?.turn, count: 2 })
     expect(last?.position).toBe(3)
     expect(await second.journal.commit([instead])).toEqual(["committed"])
-    // The position is the next one for both, and only one of them knows the journal.
+    // Both turns have the next position, but only one of their workers knows the journal.
     expect(await first.journal.commit([turn("i", 6, { follows: lost[1]?.turn })])).toEqual(["lost"])
     expect(await first.journal.commit([turn("i", 6, { follows: lost[1]?.turn, state: completed })])).toEqual(["lost"])
-    // A turn that was acknowledged, and is sent again, is not there any more.
+    // A turn that was acknowledged is sent again, and the new primary does not have it.
     expect(await first.journal.commit([lost[1]!])).toEqual(["lost"])
     expect(await second.journal.commit([turn("i", 6, { follows: instead.turn })])).toEqual(["committed"])
     expect((await second.journal.readJournal("i", 1)).map(({ position }) => position)).toEqual([1, 3, 4, 6])

@@ -1,4 +1,4 @@
-// What the network and the server can do to workers and clients, done by a proxy between them.
+// Faults of the network and the server that workers and clients must survive. A proxy between them causes the faults.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -100,7 +100,7 @@ describe("workers", () => {
     const fault = proxy.inject(/\.(write|claim|renew)$|^COMMIT$/, { sqlState: "53100" })
     await delay(1_500)
     const before = worker.steps
-    // Each instance may have been in one step.
+    // When the proxy began, each instance may have been in one step.
     expect(await until(() => proxy.hits > 2, 30_000)).toBe(true)
     await delay(300)
     expect(worker.steps).toBe(before)
@@ -120,7 +120,7 @@ describe("workers", () => {
     const silentAt = performance.now()
     await second.works()
     expect(performance.now() - silentAt).toBeLessThan(2_000 + 500)
-    // It is back while the other works on the same instances.
+    // The worker is back while the other worker executes the same instances.
     proxy.heal()
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
     expect(await bed.flaws(ids(4))).toEqual([])
@@ -135,7 +135,7 @@ describe("workers", () => {
     await worker.works(4)
     proxy.silence()
     await delay(1_200)
-    // What was held back is lost with its connections.
+    // The messages that the proxy held are lost with their connections.
     proxy.cut()
     proxy.heal()
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))

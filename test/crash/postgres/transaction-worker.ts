@@ -8,7 +8,7 @@ import { postgres } from "../../../src/postgres.ts"
 export interface TransactionWorkerOptions {
   readonly url: string
   readonly schema: string
-  /** Where some of its transactions are deadly. */
+  /** The moments at which some of its transactions kill the process. */
   readonly deadly: Place | undefined
 }
 
@@ -16,7 +16,7 @@ export type Place = "within" | "after"
 
 const { url, schema, deadly } = JSON.parse(process.argv[2] ?? "{}") as TransactionWorkerOptions
 
-/** Tells the test where it dies; the message is on its way before the signal is. */
+/** Tells the test where the process dies. The message is sent before the signal. */
 async function mayDie(place: Place): Promise<void> {
   if (place !== deadly || Math.random() < 0.8) return
   await new Promise<never>(() => process.send?.(place, () => process.kill(process.pid, "SIGKILL")))
@@ -27,7 +27,7 @@ pool.on("connect", (client) => {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
   const watched = async (...args: unknown[]) => {
     const answer = await query(...args)
-    // The server has committed, and nobody here knows.
+    // The server has committed, and this process does not know it.
     if (args[0] === "COMMIT") await mayDie("after")
     return answer
   }

@@ -33,7 +33,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Answers where it died, or undefined where it was told to end. */
+/** Returns where the process died, or undefined if it was told to end. */
 async function live(deadly: Place | undefined, until: Promise<unknown>): Promise<unknown> {
   const options: TransactionWorkerOptions = { url: server.url, schema, deadly }
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, JSON.stringify(options)], {
@@ -62,7 +62,7 @@ it("a transaction is made exactly once, whether its worker dies before the commi
   let isDone = false
   void finished.then(() => (isDone = true))
   for (let died = 0; !isDone; died++) {
-    // The last may live.
+    // The last process is not killed.
     const place = await live(died >= deathsMax ? undefined : died % 2 === 0 ? "within" : "after", finished)
     if (place === "within" || place === "after") deaths[place]++
     const { rows } = await pool.query<{ keys: number; effects: number; sum: number }>(

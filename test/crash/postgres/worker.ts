@@ -1,4 +1,4 @@
-// One worker on a PostgreSQL database, until it is told to end. It reports each call of a step's function.
+// One worker on a PostgreSQL database, which runs until it gets a signal. It reports each call of a step's function.
 
 import { setTimeout } from "node:timers/promises"
 import { silentLogger } from "../../../src/hosts/silent-logger.ts"
@@ -26,7 +26,7 @@ async function counted(ctx: Context, steps: number): Promise<readonly number[]> 
 const workflows = [
   workflow("count", counted),
   workflow("limited", { concurrency: 2 }, counted),
-  /** Its step takes a minute, or no time where `stepMs` is 0. */
+  /** The step takes a minute, or no time if `stepMs` is 0. */
   workflow("held", async (ctx) =>
     ctx.do("hold", async ({ signal }) => {
       report({ type: "step", instance: ctx.instance.id, step: 0 })
@@ -37,7 +37,7 @@ const workflows = [
   ),
   workflow("echo", async (ctx) => {
     const words = [await ctx.waitForEvent("word")]
-    // One that was delivered twice would be there by then.
+    // A message that was delivered twice would have arrived by then.
     await ctx.sleep("a moment", "200ms")
     const more = await ctx.waitForEvent("another word", { type: "word", timeout: 1, default: undefined })
     return more === undefined ? words : [...words, more]

@@ -3,7 +3,7 @@ import { afterAll, afterEach } from "vitest"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { TestDatabase } from "../../../tools/postgres/test-database.ts"
 
-/** What a user may rely on, on PostgreSQL: one of three parts, as each takes its time. */
+/** Runs one of three parts of the scenarios on PostgreSQL, so that the parts can run at the same time. */
 export function describePart(number: number): void {
   const database = new TestDatabase()
   afterEach(() => database.reset())

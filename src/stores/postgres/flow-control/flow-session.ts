@@ -144,7 +144,7 @@ export class FlowSession {
     const records = [...new Set([...saved, ...dueNow])]
     const [freed, held] = [slotColumns(released), slotColumns(taken)]
     if (records.length === 0 && freed[0].length === 0 && held[0].length === 0) return
-    const parked = <T>(pick: (record: StoredFlowRecord) => T) => records.map((record) => (record.queuedFor === undefined ? null : (pick(record) ?? null)))
+    const ifQueued = <T>(pick: (record: StoredFlowRecord) => T) => records.map((record) => (record.queuedFor === undefined ? null : (pick(record) ?? null)))
     await this.#queries.all(
       "flow-save",
       `WITH given AS (
@@ -164,10 +164,10 @@ export class FlowSession {
       records.map(({ key }) => key),
       records.map(({ limitsHeld: held }) => held),
       records.map(({ isStartCounted: isPaid }) => isPaid),
-      parked(({ queuedFor }) => queuedFor && toText(queuedFor)),
-      parked(({ queuedPriority }) => queuedPriority),
-      parked(({ queuedSeq }) => queuedSeq),
-      parked(({ queuedUntil }) => queuedUntil),
+      ifQueued(({ queuedFor }) => queuedFor && toText(queuedFor)),
+      ifQueued(({ queuedPriority }) => queuedPriority),
+      ifQueued(({ queuedSeq }) => queuedSeq),
+      ifQueued(({ queuedUntil }) => queuedUntil),
       records.map((record) => dueNow.has(record)),
       this.now,
       ...freed,

@@ -1,4 +1,4 @@
-// Each thing that the checker is there to find, planted.
+// Plants each error that the checker must find.
 
 import { describe, expect, it } from "vitest"
 import type { HistoryEntry } from "../../../../src/index.ts"
@@ -29,7 +29,7 @@ const evidence = (changes: Partial<ChaosEvidence> = {}): ChaosEvidence => ({
   ...changes,
 })
 
-/** The same instance with another history, whose rows fit. */
+/** The same instance with another history, whose rows agree with it. */
 const withHistory = (history: HistoryEntry[]) => evidence({ histories: new Map([["i", history]]), spans: [{ id: "i", position: 1, count: history.length }] })
 const renumbered = (history: readonly HistoryEntry[]) => history.map((one, index) => ({ ...one, position: index + 1 }))
 

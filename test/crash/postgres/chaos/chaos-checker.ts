@@ -1,19 +1,19 @@
-// Whether what is left after the chaos can have come from workflows that were executed as promised. It knows journals and effects only, nothing of the engine.
+// Checks whether the journals and effects after the chaos are possible for workflows that were executed as promised. The checker knows nothing of the engine.
 
 import type { HistoryEntry } from "../../../../src/index.ts"
 import type { Effect, JournalSpan } from "./effects.ts"
 
 export interface ChaosEvidence {
-  /** Starts that were acknowledged. */
+  /** Acknowledged starts. */
   readonly acknowledged: Iterable<string>
-  /** Events that were acknowledged: the payload, by instance. */
+  /** Acknowledged events: the payload, by instance. */
   readonly sent: ReadonlyMap<string, string>
-  /** Of all instances that there are. */
+  /** The rows of all instances. */
   readonly histories: ReadonlyMap<string, readonly HistoryEntry[]>
   /** The rows of all journals, by position. */
   readonly spans: readonly JournalSpan[]
   readonly effects: readonly Effect[]
-  /** How many ran at once under the limit, at most. */
+  /** The largest number of instances that ran at once under the limit. */
   readonly peak: number
   readonly limit: number
 }
@@ -42,7 +42,7 @@ function checkHistory(history: readonly HistoryEntry[]): string[] {
     const { position, type, data } = entry
     const id = String(data["id"])
     if (position !== index + 1) problems.push(`position ${position} stands at place ${index + 1}`)
-    // Whoever takes over from a worker that ends it at that very moment notes that there is no hook to call.
+    // A worker that takes over an instance which another worker ends at that moment records that there is no hook to call.
     if (end && type !== "hook.completed") problems.push(`${type} at ${position} follows the end`)
     if (endings.has(type)) end = entry
     if (type === "stalled") problems.push(`it stalled: ${String(data["message"])}`)
@@ -54,7 +54,7 @@ function checkHistory(history: readonly HistoryEntry[]): string[] {
       attempts.add(attempt)
     }
     if (settlings.has(type)) {
-      // That a child is started, and that it has ended, are two things.
+      // The start of a child and its end are two entries.
       const what = type === "child.ended" ? `${id} (child)` : id
       if (settled.has(what)) problems.push(`${what} has a second result at ${position}`)
       settled.add(what)
@@ -92,7 +92,7 @@ function checkSpans({ spans, histories }: ChaosEvidence): string[] {
   return problems
 }
 
-/** Each result is the effect's of its step, each effect has a result, and no step had two. */
+/** Each result is the effect of its step, each effect has a result, and no step had two effects. */
 function checkEffects({ effects, histories }: ChaosEvidence): string[] {
   const problems: string[] = []
   const ofStep = new Map<string, Effect>()

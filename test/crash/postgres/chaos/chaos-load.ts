@@ -6,13 +6,13 @@ import { type Kind, kinds } from "./chaos-workflows.ts"
 
 const callers = 6
 
-/** Errors that say: never. */
+/** Codes of errors that refuse a call for good. */
 const refusals = new Set(["BAD_OPTION", "BAD_NAME", "UNKNOWN_WORKFLOW"])
 
-/** Errors that say: try again. Anything else is a fault of ours. */
+/** Codes of errors after which the call is repeated. Any other error fails the test. */
 const passing = new Set(["STORE_UNREACHABLE", "DISK_FULL", "STORE_FAILED"])
 
-/** Words that would become part of a statement if nobody looked them up in a list. */
+/** Words that would become part of a statement if the code did not look them up in a list. */
 const hostile = [
   "status, pg_sleep(10)",
   "status FROM chaos.effect; DROP TABLE chaos.effect CASCADE; --",
@@ -20,17 +20,17 @@ const hostile = [
   "'; SELECT pg_read_file('PG_VERSION'); --",
 ]
 
-/** The client: starts instances and sends events, each until it is acknowledged. */
+/** The client starts instances and sends events, and repeats each call until it is acknowledged. */
 export class ChaosLoad {
-  /** How many it was told to start. */
+  /** How many instances the client was told to start. */
   asked = 0
-  /** Starts that were acknowledged, and what they are of. */
+  /** Acknowledged starts, with their workflows. */
   readonly started = new Map<string, Kind>()
-  /** Events that were acknowledged: the payload, by instance. */
+  /** Acknowledged events: the payload, by instance. */
   readonly sent = new Map<string, string>()
-  /** Calls that failed and were made again, by their code. */
+  /** Calls that failed and were repeated, by the code of the error. */
   readonly failures = new Map<string, number>()
-  /** Hostile calls that were refused. */
+  /** How many hostile calls were refused. */
   refused = 0
   readonly #engine: Engine
   readonly #random: SeededRandom
@@ -40,7 +40,7 @@ export class ChaosLoad {
     this.#random = random
   }
 
-  /** So many more, spread over that time; several callers at once. */
+  /** Starts `count` more instances, spread over that time, with several callers at once. */
   async run(instances: number, overMs: number): Promise<void> {
     const beganAt = performance.now()
     const first = this.asked
@@ -55,7 +55,7 @@ export class ChaosLoad {
     await Promise.all(Array.from({ length: callers }, caller))
   }
 
-  /** So many at once that stand in line for each other: more than are let in. */
+  /** Starts several instances at once that queue for one limit: more than the limit admits. */
   async rush(instances: number): Promise<void> {
     const first = this.asked
     this.asked += instances
@@ -63,14 +63,14 @@ export class ChaosLoad {
   }
 
   async #startNext(n: number): Promise<void> {
-    // Fewer of those that stand in line for each other: at the end nobody should wait for them only.
+    // Instances that queue for a limit are fewer, so that they do not decide how long the test takes.
     const next = kinds[n % kinds.length]!
     const kind = next === "limited" && n % (2 * kinds.length) >= kinds.length ? "plain" : next
     await this.#start(kind, `${kind}-${n}`)
     if (n % 10 === 0) await this.#provoke(hostile[(n / 10) % hostile.length]!)
   }
 
-  /** What is not refused at once, with a code that says so, is a fault of ours. */
+  /** Each hostile call must be refused at once, with a code that says why. */
   async #provoke(word: string): Promise<void> {
     const calls = [
       () => this.#engine.count({}, word as "status"),

@@ -8,7 +8,7 @@ import type { ChaosProcess } from "./chaos-process.ts"
 const write = /\.write$/
 const commit = /^COMMIT$/
 
-/** What the proxy does to so many statements. */
+/** The fault of the proxy, and for how many statements. */
 const harms: readonly { readonly name: string; readonly at: RegExp; readonly harm: Harm; readonly times: number }[] = [
   { name: "answer to a commit of turns lost", at: write, harm: "cut after", times: 2 },
   { name: "commit of turns lost", at: write, harm: "cut before", times: 2 },
@@ -20,19 +20,19 @@ const harms: readonly { readonly name: string; readonly at: RegExp; readonly har
   { name: "slow answer", at: write, harm: { delayMs: 150 }, times: 3 },
 ]
 
-/** At least so long a server is left alone. */
+/** How long a server stays up at least. */
 const upMs = 2_500
 const patienceMs = 20_000
 
 const signals = ["killed", "frozen", "frozen beyond its lease", "told to end"] as const
 
-/** What a worker's wall clock is moved by. */
+/** By how much a worker's wall clock is moved. */
 const clockSteps: ReadonlyMap<string, number> = new Map([
   ["clock set forward by an hour", 3_600_000],
   ["clock set back by a minute", -60_000],
 ])
 
-/** The server takes a tenth of a second to write a commit to its log, for so long. */
+/** For how long the server takes a tenth of a second to write a commit to its log. */
 const slowLog = "slow log of the server"
 const slowLogMs = 1_000
 
@@ -45,7 +45,7 @@ export const faultNames: readonly string[] = [
   ...harms.map(({ name }) => name),
 ]
 
-/** More often than the others: the server dies every few seconds. */
+/** This fault comes more often than the others: the server dies every few seconds. */
 const schedule = [...faultNames, "server killed"]
 
 export interface Victims {
@@ -53,11 +53,11 @@ export interface Victims {
   readonly server: PostgresServer
   readonly proxy: FaultyProxy
   readonly random: SeededRandom
-  /** How many starts are acknowledged. */
+  /** Returns how many starts are acknowledged. */
   readonly progress: (() => number) & { readonly most: number }
 }
 
-/** Does harm until it is told to stop, and counts what hit. */
+/** Causes faults until it is stopped, and counts the faults that hit something. */
 export class ChaosMonkey {
   readonly #hits = new Map<string, number>(faultNames.map((name) => [name, 0]))
   readonly #victims: Victims
@@ -70,7 +70,7 @@ export class ChaosMonkey {
     this.#victims = victims
   }
 
-  /** Every kind of fault in turn, in an order that the seed decides anew in each round. */
+  /** Causes each kind of fault in each round, in an order that the seed decides. */
   async run(pauseMs: number): Promise<void> {
     const { random } = this.#victims
     while (!this.#isOver) {
@@ -120,7 +120,7 @@ export class ChaosMonkey {
     if (!(await this.#configure("ALTER SYSTEM SET commit_delay = 100000", "ALTER SYSTEM SET commit_siblings = 0"))) return
     this.#hit(slowLog)
     const over = delay(slowLogMs).then(async () => {
-      // The setting outlives a server that is killed meanwhile.
+      // The setting stays if the server is killed meanwhile.
       while (!(await this.#configure("ALTER SYSTEM RESET commit_delay", "ALTER SYSTEM RESET commit_siblings"))) await delay(200)
       this.#thawing.delete(over)
     })
@@ -142,7 +142,7 @@ export class ChaosMonkey {
     }
   }
 
-  /** A server that is never up for long enough to do anything proves nothing; on a busy machine that takes longer. */
+  /** Waits until the server has been up long enough to do some work, which takes longer on a busy machine. */
   async #letWork(): Promise<void> {
     const { progress } = this.#victims
     await delay(Math.max(0, this.#upSince + upMs - performance.now()))
@@ -157,10 +157,10 @@ export class ChaosMonkey {
     this.#injected.push({ name, fault, times })
   }
 
-  /** They hit when such a statement comes. */
+  /** Faults that happen when such a statement comes. */
   readonly #injected: { readonly name: string; readonly fault: { times: number }; readonly times: number }[] = []
 
-  /** What has hit by now. */
+  /** The faults that have hit something. */
   histogram(): ReadonlyMap<string, number> {
     const all = new Map(this.#hits)
     for (const { name, fault, times } of this.#injected) all.set(name, (all.get(name) ?? 0) + times - Math.max(0, fault.times))
@@ -171,7 +171,7 @@ export class ChaosMonkey {
     const { workers, random } = this.#victims
     const awake = workers.filter((worker) => worker.isReady && !this.#frozen.has(worker))
     const victim = awake[Math.floor(random.next() * awake.length)]
-    // Somebody has to be left who can take over.
+    // One worker must stay that can take over.
     if (!victim || awake.length < 2) return
     this.#hit(kind)
     if (kind === "killed") {

@@ -5,16 +5,16 @@ import type { ChaosWorkerOptions } from "./chaos-worker.ts"
 
 const script = fileURLToPath(new URL("./chaos-worker.ts", import.meta.url))
 
-/** A place for a worker: when one is gone, another takes it. */
+/** Keeps one worker process running: when a process ends, another is started. */
 export class ChaosProcess {
   readonly #options: Omit<ChaosWorkerOptions, "name">
   readonly #place: number
   #child: ChildProcess | undefined
   #lives = 0
   #isOver = false
-  /** It has its engine, and executes. */
+  /** The worker has opened its engine, and executes. */
   isReady = false
-  /** What it said on standard error, in all its lives, other than that it could not reach the server when it began. */
+  /** The standard error of all its processes, without the message that the server could not be reached at the start. */
   complaints = ""
 
   constructor(place: number, options: Omit<ChaosWorkerOptions, "name">) {
@@ -27,7 +27,7 @@ export class ChaosProcess {
     this.#child?.kill(signal)
   }
 
-  /** Moves the wall clock of this life. False: nobody is there to move it. */
+  /** Moves the wall clock of the current process. False: no process is running. */
   stepClock(ms: number): boolean {
     return this.#child?.connected === true && this.#child.send({ stepMs: ms })
   }
@@ -51,7 +51,7 @@ export class ChaosProcess {
     child.stderr?.on("data", (text: Buffer) => (said += text.toString()))
     child.on("message", () => (this.isReady = true))
     child.once("exit", () => {
-      // As an orchestrator would, it begins another: also one that found no server.
+      // As an orchestrator would, it starts another process, also after a process that found no server.
       if (!said.includes("STORE_UNREACHABLE") && !said.includes("DISK_FULL")) this.complaints += said
       if (!this.#isOver) this.#spawn()
     })

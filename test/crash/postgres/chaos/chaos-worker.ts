@@ -1,4 +1,4 @@
-// One worker of the chaos test, until it is told to end, or killed.
+// One worker of the chaos test, which runs until it gets a signal or is killed.
 
 import { Perdure } from "../../../../src/index.ts"
 import { postgres } from "../../../../src/postgres.ts"
@@ -7,9 +7,9 @@ import { chaosWorkflows } from "./chaos-workflows.ts"
 import { Effects } from "./effects.ts"
 
 export interface ChaosWorkerOptions {
-  /** Where the store is, with whatever stands before it. */
+  /** The address of the store, through the proxy. */
   readonly url: string
-  /** Where the effects go. */
+  /** The address of the effects' tables. */
   readonly effectsUrl: string
   readonly schema: string
   readonly name: string
@@ -18,7 +18,7 @@ export interface ChaosWorkerOptions {
 const { url, effectsUrl, schema, name } = JSON.parse(process.argv[2] ?? "{}") as ChaosWorkerOptions
 process.on("disconnect", () => process.exit(1))
 
-// As if somebody set the clock of the machine.
+// As if the clock of the machine was set.
 const wallClock = Date.now
 let steppedMs = 0
 Date.now = () => wallClock() + steppedMs

@@ -1,4 +1,4 @@
-// Workflows of every kind. Each step has an effect, and gives the nonce of the attempt that had it first.
+// Workflows of every kind. Each step has an effect, and returns the nonce of the attempt that had the effect first.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { type AnyWorkflow, type Context, type StepContext, workflow } from "../../../../src/index.ts"
@@ -8,13 +8,13 @@ export const kinds = ["plain", "retried", "sleeper", "listener", "parent", "limi
 export type Kind = (typeof kinds)[number]
 export const concurrency = 5
 
-/** `effects`: none where nothing is executed. */
+/** `effects`: undefined if this process executes nothing. */
 export function chaosWorkflows(effects: Effects | undefined, process: string): readonly AnyWorkflow[] {
   let nonces = 0
   const effect = async (ctx: Context, name: string, { idempotencyKey: key }: StepContext) => {
     const nonce = `${process}.${++nonces}`
     const first = (await effects?.apply({ key, instance: ctx.instance.id, step: name, nonce })) ?? nonce
-    // Long enough to be killed in, between what it does and what is recorded of it.
+    // Long enough that a kill can come between the effect and its record.
     await delay(20 + Math.random() * 130)
     return first
   }
@@ -61,7 +61,7 @@ export function chaosWorkflows(effects: Effects | undefined, process: string): r
         return mine
       })
       nonces.push(nonce)
-      // It gives its slot back, and stands in line again.
+      // The instance releases its slot, and queues for a slot again.
       if (index === 0) await ctx.sleep("between", 30)
     }
     return nonces

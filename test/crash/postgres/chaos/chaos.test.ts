@@ -1,5 +1,5 @@
-// Everything at once: workers that are killed, frozen and told to end, whose clocks are set, a server that dies every few seconds and is slow to write,
-// a network that cuts, delays and refuses, and hostile calls, while instances of every kind are started. Afterwards the journals and the effects have to fit.
+// All faults at once, while instances of every kind are started: workers are killed, frozen and stopped, and their clocks are set; the server dies every few
+// seconds and writes slowly; the network cuts, delays and refuses; callers are hostile. Afterwards the journals and the effects must agree.
 
 import { afterEach, expect, it } from "vitest"
 import { SeededRandom } from "../../../../src/core/execution/seeded-random.ts"
@@ -68,7 +68,7 @@ it(
     const monkey = new ChaosMonkey({ workers, server, proxy, random: new SeededRandom(`chaos ${seed}`), progress })
     const chaos = monkey.run(long ? 400 : 200)
     await Promise.all([load.run(instances, long ? 360_000 : 12_000), load.rush(4 * concurrency)])
-    // Each kind of fault has its turn and something to hit, and there was a moment when the limit was all that held others back.
+    // Each kind of fault has hit something, and at some moment the limit was the only reason why instances waited.
     const isStruck = async () => [...monkey.histogram().values()].every((hits) => hits > 0) && (await effects.hasRecoveries(schema))
     const isFull = async () => (await effects.peak()) >= concurrency
     const strikeUntil = performance.now() + (long ? 120_000 : 40_000)
@@ -80,7 +80,7 @@ it(
 
     const open = async () => (await engine.count({ status: ["queued", "running", "sleeping", "waiting"] }, "status").catch(() => undefined)) ?? { unknown: 1 }
     const quietAt = performance.now()
-    // For as long as they become fewer: on a machine that is busy workers lose their short leases, and it takes its time.
+    // Waits while the number of open instances decreases. On a busy machine, workers lose their short leases, and this takes long.
     for (let left = Infinity, most = long ? 1_200_000 : 180_000; performance.now() - quietAt < most;) {
       const before = left
       const isLess = async () => (left = Object.values(await open()).reduce((sum, count) => sum + count, 0)) < before
@@ -119,7 +119,7 @@ it(
     expect(counted("recovered")).toBeGreaterThan(0)
     expect(load.started.size).toBe(load.asked)
     expect(load.refused).toBeGreaterThan(0)
-    // Children are instances, too.
+    // Children are instances as well.
     expect(found.size).toBe(load.asked + 2 * [...load.started.values()].filter((kind) => kind === "parent").length)
     expect(new Set(load.started.values()).size).toBe(kinds.length)
     expect(await effects.leftOver(schema)).toEqual({ slots: 0, messages: 0, parked: 0, owned: 0 })

@@ -1,4 +1,4 @@
-// What steps do to the world, in tables beside the store: a database of the user's own, which dies together with the store's.
+// The effects of steps, in tables beside the store. They stand for the user's own database, which fails together with the store.
 
 import { setTimeout as delay } from "node:timers/promises"
 import pg from "pg"
@@ -7,9 +7,9 @@ export interface Effect {
   readonly key: string
   readonly instance: string
   readonly step: string
-  /** Of the first attempt that got here. */
+  /** The nonce of the first attempt that had the effect. */
   readonly nonce: string
-  /** How many attempts did. */
+  /** How many attempts had the effect. */
   readonly times: number
 }
 
@@ -33,7 +33,7 @@ export class Effects {
     await this.#patiently((client) => client.query(tables))
   }
 
-  /** Done once for each key, whoever does it; answers the nonce of whoever was first. */
+  /** Has an effect once for each key. Returns the nonce of the first attempt. */
   async apply(effect: Omit<Effect, "times">): Promise<string> {
     const { key, instance, step, nonce } = effect
     const { rows } = await this.#patiently((client) =>
@@ -46,8 +46,8 @@ export class Effects {
   }
 
   /**
-   * Counts whoever runs under a limit, and notes the most. `place` grows with the steps of an instance and their attempts: an attempt that
-   * another has followed, in a worker that was frozen meanwhile, counts no more. One that was killed goes on to count, as its slot does.
+   * Counts the instances that run under a limit, and records the largest number. `place` grows with the steps of an instance and their attempts. An attempt in a
+   * frozen worker does not count any more when another attempt has followed it. A killed attempt continues to count, because its instance keeps its slot.
    */
   async enter(instance: string, place: number): Promise<void> {
     await this.#patiently(async (client) => {
@@ -74,20 +74,20 @@ export class Effects {
     return (await this.#patiently((client) => client.query<{ most: number }>(`SELECT coalesce(max(most), 0) AS most FROM chaos.peak`))).rows[0]!.most
   }
 
-  /** What the tables of the store say of each journal's rows, read without the store. */
+  /** The journals, read from the tables without the store. */
   async journalRows(schema: string): Promise<readonly JournalSpan[]> {
     const text = `SELECT i.id, j.position, j.count FROM ${schema}.instance i JOIN ${schema}.journal j ON j.instance = i.key ORDER BY i.id, j.position`
     const { rows } = await this.#patiently((client) => client.query<{ id: string; position: string; count: number }>(text))
     return rows.map(({ id, position, count }) => ({ id, position: Number(position), count }))
   }
 
-  /** Some instance was taken over from a worker that was gone. */
+  /** Whether a worker has taken over an instance from a dead worker. */
   async hasRecoveries(schema: string): Promise<boolean> {
     const text = `SELECT EXISTS (SELECT 1 FROM ${schema}.journal WHERE entries LIKE '%"recovered"%') AS found`
     return (await this.#patiently((client) => client.query<{ found: boolean }>(text))).rows[0]!.found
   }
 
-  /** What flow control and leases still hold. */
+  /** The rows that flow control and leases still have. */
   async leftOver(schema: string): Promise<Readonly<Record<string, number>>> {
     const count = (from: string) => `(SELECT count(*)::int FROM ${schema}.${from})`
     const text = `SELECT ${count("slot")} AS slots, ${count("inbox")} AS messages, ${count("instance WHERE queued_for IS NOT NULL OR held > 0")} AS parked, ${count("instance WHERE owner IS NOT NULL")} AS owned`
@@ -98,7 +98,7 @@ export class Effects {
     await this.#pool.end()
   }
 
-  /** Everything here may be done twice. */
+  /** Repeats `fn` after an unknown outcome. Everything here may be executed twice. */
   async #patiently<T>(fn: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const until = performance.now() + 60_000
     for (;;) {
@@ -126,5 +126,5 @@ export interface JournalSpan {
   readonly count: number
 }
 
-/** The statement fails as well. */
+/** The statement fails with the same error. */
 function ignored(): void {}

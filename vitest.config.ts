@@ -10,6 +10,7 @@ const alias = [
   { find: /^perdure\/cloudflare$/, replacement: source("./src/cloudflare.ts") },
   // Only workerd has it; here it is enough that what is made of it can be imported.
   { find: /^cloudflare:workers$/, replacement: source("./test/cloudflare-workers.ts") },
+  { find: /^perdure\/cloudflare-workflows$/, replacement: source("./src/cloudflare-workflows.ts") },
   { find: /^perdure\/http$/, replacement: source("./src/http.ts") },
   { find: /^perdure\/postgres$/, replacement: source("./src/postgres.ts") },
   { find: /^perdure\/sqlite$/, replacement: source("./src/sqlite.ts") },

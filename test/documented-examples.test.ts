@@ -11,7 +11,7 @@ import { Documentation } from "../tools/house-rules/documentation.ts"
 import { readSourceFiles } from "../tools/house-rules/source-file.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
-const entryNames = ["client", "cloudflare", "http", "postgres", "sqlite", "testing"]
+const entryNames = ["client", "cloudflare", "cloudflare-workflows", "http", "postgres", "sqlite", "testing"]
 
 /** What an example may use without declaring it, because it is read beside code that has it. */
 const names = `
@@ -20,6 +20,7 @@ declare const engine: import("perdure").Engine
 declare const handle: import("perdure").Handle<string, { payment: { amount: number } }>
 declare const ctx: import("perdure").Context<{ approval: { by: string }; vote: string }>
 declare const env: { readonly WORKFLOW_RUNNER: import("perdure/cloudflare").ObjectNamespace }
+declare class Checkout { constructor(ctx: unknown, env: unknown); run(event: { readonly payload: { cart: string } }, step: unknown): Promise<unknown> }
 declare const order: import("perdure").Workflow<{ item: string }, string>
 declare const parcel: import("perdure").Workflow<string, string, { address: string }>
 declare const basket: import("perdure").Workflow<{ owner: string }, string, { add: string }>
@@ -38,6 +39,7 @@ import assert from "node:assert/strict"
 import { BaseWorkflow, type Context, NonRetryableError, Perdure, PerdureError, type Step, workflow } from "perdure"
 import { connect } from "perdure/client"
 import { createWorkflowRunner, workflowClient } from "perdure/cloudflare"
+import { cloudflareBindings, cloudflareWorkflows, openWorkflows, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "perdure/cloudflare-workflows"
 import { createHttpApp, serve } from "perdure/http"
 import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"

@@ -56,7 +56,9 @@ export class AttemptDeadline {
   #startTimeout(): void {
     if (this.#timeLeftMs === undefined) return
     const { id, options } = this.#ask
-    const error = () => new PerdureError("STEP_TIMEOUT", `step "${id}" took longer than its timeout of ${String(options?.timeout)}`, { details: { step: id } })
+    const timeout = options?.timeout ?? 0
+    const details = { step: id, timeoutMs: durationMs(timeout) }
+    const error = () => new PerdureError("STEP_TIMEOUT", `step "${id}" took longer than its timeout of ${timeout}`, { details })
     this.#timeout = this.#timers.after(this.#timeLeftMs, () => this.#expire(error()))
   }
 }

@@ -1,0 +1,48 @@
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import { executionContext } from "../../dialects/cloudflare-workflows/execution-context.ts"
+import { program, type DialectOptions, type WorkflowBindings, type WorkflowSources } from "../../dialects/cloudflare-workflows/workflow-program.ts"
+import { workflowClient } from "../client/workflow-client.ts"
+import type { ObjectNamespace } from "../platform/platform.ts"
+import { namespaceOf } from "./namespace.ts"
+
+/** Options of `cloudflareWorkflows`. */
+export interface CloudflareWorkflowsOptions extends DialectOptions {
+  /** What the classes get as `env`, beside the bindings of the workflows. Default: the `env` of the Worker. */
+  readonly env?: Readonly<Record<string, unknown>>
+  /** The name of the binding to the runner's class. Default `"WORKFLOW_RUNNER"`. */
+  readonly binding?: string
+}
+
+/**
+ * The workflows of a Cloudflare program, for `createWorkflowRunner`.
+ *
+ * @example
+ * export const WorkflowRunner = createWorkflowRunner({ workflows: cloudflareWorkflows({ CHECKOUT: Checkout }) })
+ */
+export function cloudflareWorkflows(sources: WorkflowSources, options: CloudflareWorkflowsOptions = {}): readonly AnyWorkflow[] {
+  const { binding = "WORKFLOW_RUNNER", env: given, ...rest } = options
+  let environment: Readonly<Record<string, unknown>> | undefined = given
+  const client = () => workflowClient(namespaceOf(environment ?? {}, binding))
+  const { definitions, bindings, exports } = program(sources, rest, client, async () => {
+    environment ??= (await import("cloudflare:workers")).env as Readonly<Record<string, unknown>>
+    return { env: { ...environment, ...bindings }, ctx: executionContext(exports, console) }
+  })
+  return definitions
+}
+
+/**
+ * The bindings of these workflows, for the Worker's handlers: `env.CHECKOUT` of Cloudflare Workflows. `namespace` is the binding to the runner's class.
+ *
+ * @example
+ * const { CHECKOUT } = cloudflareBindings(env.WORKFLOW_RUNNER, { CHECKOUT: Checkout })
+ * const instance = await CHECKOUT.create({ id: "c-1", params: { cart: "7" } })
+ */
+export function cloudflareBindings<const W extends WorkflowSources>(namespace: ObjectNamespace, sources: W): WorkflowBindings<W> {
+  const { bindings } = program(
+    sources,
+    {},
+    () => workflowClient(namespace),
+    () => ({ env: {}, ctx: executionContext({}, console) }),
+  )
+  return bindings as WorkflowBindings<W>
+}

@@ -1,0 +1,175 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Context, Rollback, RollbackContext, StepOptions } from "../../core/workflow/context.ts"
+import { cloudflareDurationMs } from "./cloudflare-duration.ts"
+import { resolveStepConfig, shownConfig, type ResolvedStepConfig, type WorkflowStepContext } from "./step-config.ts"
+import { stepRetry } from "./step-retry.ts"
+import { InvalidStreamError, isStream, revivedStream, storeStream } from "./stream-output.ts"
+import { WorkflowFatalError, WorkflowTimeoutError } from "./workflow-errors.ts"
+import type { WorkflowRollbackContext, WorkflowStep, WorkflowStepEvent, WorkflowStepRollbackOptions } from "./workflow-step.ts"
+
+const stepNameLengthMax = 256
+const sleepMsMax = 365 * 86_400_000
+// oxlint-disable-next-line no-control-regex -- these are what a name may not have
+const controlCharacter = /[\u0000-\u001f\u007f]/
+
+export interface StepSettings {
+  /** Of a step that names no delay. */
+  readonly retryDelayMs: number
+  /** How many times `do` may be called. */
+  readonly stepsMax: number
+}
+
+type Callback = (ctx: WorkflowStepContext) => Promise<unknown>
+type RollbackOptions = WorkflowStepRollbackOptions<unknown, never>
+
+/** The `step` of Cloudflare Workflows over the native context: names, defaults and errors differ, the work is the native engine's. */
+export class ContextStep implements WorkflowStep {
+  readonly #ctx: Context
+  readonly #settings: StepSettings
+  /** Ends the instance; the code that asked goes no further. */
+  readonly #end: (error: WorkflowFatalError) => void
+  /** How often each name was used, for each kind of step on its own. */
+  readonly #counts = new Map<string, number>()
+  #stepsAsked = 0
+
+  constructor(ctx: Context, settings: StepSettings, end: (error: WorkflowFatalError) => void) {
+    this.#ctx = ctx
+    this.#settings = settings
+    this.#end = end
+  }
+
+  async do<T>(name: string, ...rest: readonly unknown[]): Promise<T> {
+    const { config, callback, rollbackOptions } = this.#parse(name, rest)
+    const step = { name, count: this.#count("do", name) }
+    const contextOf = (attempt: number) => ({ step: { ...step }, attempt, config: shownConfig(config) })
+    const timeoutMs = cloudflareDurationMs(config.timeout)
+    const options: StepOptions = {
+      retry: stepRetry(config, `${name}-${step.count}`, contextOf),
+      timeout: timeoutMs,
+      sensitive: config.sensitive === "output",
+      ...(rollbackOptions && { rollback: this.#rollback(rollbackOptions, contextOf) }),
+    }
+    try {
+      const result = await this.#ctx.do(
+        name,
+        async ({ attempt }) => {
+          const value = await callback(contextOf(attempt))
+          return isStream(value) ? storeStream(name, value) : value
+        },
+        options,
+      )
+      return revivedStream(result) as T
+    } catch (error) {
+      return this.#fail(name, error, timeoutMs)
+    }
+  }
+
+  sleep = async (name: string, duration: unknown): Promise<void> => {
+    checkName(name)
+    const ms = cloudflareDurationMs(duration)
+    if (Number.isNaN(ms) || ms > sleepMsMax)
+      throw new WorkflowFatalError(`The duration of sleep "${name}" is not valid: give at most 365 days, such as "5 minutes"`)
+    await this.#ctx.sleep(name, Math.max(0, Math.round(ms)))
+  }
+
+  sleepUntil = async (name: string, timestamp: Date | number): Promise<void> => {
+    checkName(name)
+    const at = timestamp instanceof Date ? timestamp.getTime() : timestamp
+    if (!Number.isFinite(at)) throw new WorkflowFatalError(`The time of sleepUntil "${name}" is not valid: give a Date or milliseconds since 1970`)
+    if (at < this.#ctx.now()) throw new Error("You can't sleep until a time in the past, time-traveler")
+    await this.#ctx.sleepUntil(name, at)
+  }
+
+  async waitForEvent<T>(name: string, options: { type: string; timeout?: unknown }): Promise<WorkflowStepEvent<T>> {
+    checkName(name)
+    const timeoutMs = cloudflareDurationMs(options.timeout ?? "24 hours")
+    if (!(timeoutMs >= 0)) throw new WorkflowFatalError(`The timeout of waitForEvent "${name}" is not valid: give milliseconds or text such as "5 minutes"`)
+    try {
+      const { type, payload, receivedAt } = await this.#ctx.receiveEvent(name, { type: options.type, timeout: Math.round(timeoutMs) })
+      return { payload: payload as T, timestamp: new Date(receivedAt), type }
+    } catch (error) {
+      if (PerdureError.is(error, "EVENT_TIMEOUT")) throw new WorkflowTimeoutError(timeoutMs)
+      throw error
+    }
+  }
+
+  #parse(
+    name: string,
+    [first, second, third]: readonly unknown[],
+  ): { config: ResolvedStepConfig; callback: Callback; rollbackOptions: RollbackOptions | undefined } {
+    const [given, callback, rollbackOptions] = typeof first === "function" ? [{}, first, second] : [first ?? {}, second, third]
+    if (typeof callback !== "function") throw new WorkflowFatalError(`Step "${name}" requires a callback function`)
+    checkRollbackOptions(name, rollbackOptions, this.#settings.retryDelayMs)
+    const { stepsMax } = this.#settings
+    if (++this.#stepsAsked > stepsMax)
+      throw new WorkflowFatalError(`The limit of ${stepsMax} steps has been reached. This limit can be changed in your worker configuration.`)
+    checkName(name)
+    const config = resolveStepConfig(name, given, this.#settings.retryDelayMs)
+    return { config, callback: callback as Callback, rollbackOptions: rollbackOptions as RollbackOptions | undefined }
+  }
+
+  #count(kind: string, name: string): number {
+    const key = `${kind} ${name}`
+    const count = (this.#counts.get(key) ?? 0) + 1
+    this.#counts.set(key, count)
+    return count
+  }
+
+  #rollback({ rollback, rollbackConfig = {} }: RollbackOptions, contextOf: (attempt: number) => WorkflowStepContext): Rollback<unknown> {
+    const { name } = contextOf(0).step
+    const config = resolveStepConfig(name, rollbackConfig, this.#settings.retryDelayMs)
+    return {
+      retry: stepRetry(config, name, contextOf),
+      timeout: cloudflareDurationMs(config.timeout),
+      run: async (output: unknown, { error, attempts }: RollbackContext) => {
+        const context: WorkflowRollbackContext = { ctx: contextOf(attempts), error: triggerOf(error), output: revivedStream(output), stepName: name }
+        await (rollback as (context: WorkflowRollbackContext) => Promise<void>)(context)
+      },
+    }
+  }
+
+  /** Throws the error of the last attempt, as the callback threw it. What no workflow may catch ends the instance. */
+  #fail(name: string, error: unknown, timeoutMs: number): Promise<never> {
+    if (!PerdureError.is(error, "STEP_FAILED")) throw error
+    const { cause } = error
+    if (PerdureError.is(cause, "STEP_TIMEOUT")) throw new WorkflowTimeoutError(timeoutMs)
+    if (PerdureError.is(cause, "UNSERIALIZABLE")) return this.#endWith(notSerialisable(name))
+    if (cause instanceof Error && isInvalidStream(cause)) return this.#endWith(new WorkflowFatalError(cause.message))
+    throw cause
+  }
+
+  #endWith(error: WorkflowFatalError): Promise<never> {
+    this.#end(error)
+    return new Promise(() => undefined)
+  }
+}
+
+function notSerialisable(name: string): WorkflowFatalError {
+  return new WorkflowFatalError(`The execution of the Workflow instance was terminated, as the step "${name}" returned a value which is not serialisable`)
+}
+
+/** By what is stored of it: after a crash the error has no class of ours. */
+function isInvalidStream(error: Error): boolean {
+  return error instanceof InvalidStreamError || (error.name === "WorkflowFatalError" && "why" in error)
+}
+
+/** What a rollback is told: for an instance that was terminated, the error that Cloudflare gives it. */
+function triggerOf(error: unknown): Error {
+  if (PerdureError.is(error, "TERMINATED") || PerdureError.is(error, "CANCELLED"))
+    return Object.assign(new Error("Instance terminated during rollback"), { name: "Terminated" })
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+function checkName(name: string): void {
+  if (typeof name === "string" && name.length <= stepNameLengthMax && !controlCharacter.test(name)) return
+  throw new WorkflowFatalError(`Step name "${name}" exceeds max length (${stepNameLengthMax} chars) or invalid characters found`)
+}
+
+function checkRollbackOptions(name: string, options: unknown, retryDelayMs: number): void {
+  if (options === undefined) return
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw new WorkflowFatalError(`Rollback options for "${name}" must be an object`)
+  const { rollback, rollbackConfig } = options as Partial<RollbackOptions>
+  if (typeof rollback !== "function") throw new WorkflowFatalError(`Rollback for "${name}" must be a function`)
+  if (rollbackConfig !== undefined) resolveStepConfig(name, rollbackConfig, retryDelayMs, "Rollback config")
+}

@@ -1,0 +1,54 @@
+import type { InstanceDescription } from "../../client-api/client-api.ts"
+import { PerdureError } from "../../core/errors.ts"
+
+/** What `instance.status()` answers. */
+export type InstanceStatus = {
+  /** What the instance is doing. `paused` with an `error` is a stalled instance, which needs a person. */
+  status: "queued" | "running" | "paused" | "errored" | "terminated" | "complete" | "waiting" | "waitingForPause" | "rollingBack" | "unknown"
+  /** What the code threw, or why the instance stalled. */
+  error?: { name: string; message: string }
+  /** What the code returned; null before. */
+  output?: unknown
+  /** Absent: nothing was undone. */
+  rollback?: { outcome: "complete" | "failed"; error?: { name: string; message: string } }
+}
+
+const names = {
+  queued: "queued",
+  running: "running",
+  sleeping: "waiting",
+  waiting: "waiting",
+  paused: "paused",
+  stalled: "paused",
+  completed: "complete",
+  failed: "errored",
+  cancelled: "terminated",
+  terminated: "terminated",
+} as const satisfies Record<InstanceDescription["status"], InstanceStatus["status"]>
+
+/** The native state of an instance in the words of Cloudflare Workflows. A stalled instance is `paused`, with an error that says what to do. */
+export function instanceStatus(instance: InstanceDescription): InstanceStatus {
+  const { status, phase, result, error } = instance
+  const hasError = status === "failed" || status === "stalled"
+  return {
+    status: phase === "pausing" ? "waitingForPause" : phase === "rollingBack" ? "rollingBack" : names[status],
+    output: status === "completed" ? (result ?? null) : null,
+    ...(hasError ? { error: shownError(error) } : undefined),
+    ...rollbackOf(instance),
+  }
+}
+
+function rollbackOf({ steps, notRolledBack, phase }: InstanceDescription): Pick<InstanceStatus, "rollback"> {
+  if (phase === "rollingBack" || !steps.some(({ type }) => type === "rollback")) return {}
+  if (notRolledBack === undefined) return { rollback: { outcome: "complete" } }
+  const failed = steps.find(({ type, status }) => type === "rollback" && status === "failed")
+  return { rollback: { outcome: "failed", ...(failed && { error: shownError(failed.error) }) } }
+}
+
+/** Name and message. An error of a step's attempts is the error that the last attempt threw. */
+export function shownError(error: unknown): { name: string; message: string } {
+  if (PerdureError.is(error, "STEP_FAILED") && error.cause !== undefined) return shownError(error.cause)
+  if (typeof error === "object" && error !== null && "message" in error)
+    return { name: String((error as Partial<Error>).name ?? "Error"), message: String(error.message) }
+  return { name: "Error", message: String(error) }
+}

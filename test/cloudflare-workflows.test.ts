@@ -1,0 +1,125 @@
+import { setTimeout as delay } from "node:timers/promises"
+import { NonRetryableError, openWorkflows, WorkflowEntrypoint, type WorkflowEvent, type WorkflowSources, type WorkflowStep } from "perdure/cloudflare-workflows"
+import { sqlite } from "perdure/sqlite"
+import { afterEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../src/hosts/silent-logger.ts"
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function open<const W extends WorkflowSources>(workflows: W, options: { retryDelay?: number } = {}) {
+  const opened = await openWorkflows({ store: sqlite(":memory:"), workflows, log: silentLogger, ...options })
+  closing.push(() => opened.engine.close())
+  return opened
+}
+
+/** Waits for the end of an instance, and gives its status. */
+async function ended(instance: { subscribe(): Promise<AsyncIterable<unknown>>; status(): Promise<unknown> }) {
+  for await (const _ of await instance.subscribe()) void _
+  return instance.status()
+}
+
+describe("a program for Cloudflare Workflows", () => {
+  it("gets its params, its env and its bindings, and gives its result", async () => {
+    class Greeting extends WorkflowEntrypoint<{ WORD: string }, { name: string }> {
+      async run({ payload, instanceId, workflowName }: WorkflowEvent<{ name: string }>, step: WorkflowStep) {
+        return step.do("greet", async ({ step: { name, count }, attempt, config }) => [
+          this.env.WORD,
+          payload,
+          instanceId,
+          workflowName,
+          name,
+          count,
+          attempt,
+          config,
+        ])
+      }
+    }
+    const { env } = await openWorkflows({ store: sqlite(":memory:"), workflows: { GREETING_CARD: Greeting }, env: { WORD: "Hello" }, log: silentLogger }).then(
+      (opened) => {
+        closing.push(() => opened.engine.close())
+        return opened
+      },
+    )
+    const instance = await env.GREETING_CARD.create({ id: "g-1", params: { name: "Ada" } })
+    const config = { retries: { limit: 5, delay: 10_000, backoff: "exponential" }, timeout: "10 minutes" }
+    expect(await ended(instance)).toEqual({
+      status: "complete",
+      output: ["Hello", { name: "Ada" }, "g-1", "greeting-card", "greet", 1, 1, config],
+    })
+  })
+
+  it("tries a failed step again as its config says, and throws what the last attempt threw", async () => {
+    const attempts: number[] = []
+    class Flaky extends WorkflowEntrypoint {
+      async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+        await step.do("flaky", { retries: { limit: 2, delay: 1, backoff: "constant" } }, async ({ attempt }) => {
+          attempts.push(attempt)
+          throw new RangeError(`attempt ${attempt}`)
+        })
+      }
+    }
+    const { env } = await open({ FLAKY: Flaky })
+    expect(await ended(await env.FLAKY.create())).toMatchObject({ status: "errored", error: { name: "RangeError", message: "attempt 3" } })
+    expect(attempts).toEqual([1, 2, 3])
+  })
+
+  it("stops at a NonRetryableError, which the code can catch", async () => {
+    class Final extends WorkflowEntrypoint {
+      async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+        const caught = await step.do("a", async () => Promise.reject(new NonRetryableError("never"))).catch((error: Error) => [error.name, error.message])
+        await step.do("b", async () => Promise.reject(new NonRetryableError("not ever")))
+        return caught
+      }
+    }
+    const { env } = await open({ FINAL: Final })
+    expect(await ended(await env.FINAL.create())).toMatchObject({ status: "errored", error: { name: "NonRetryableError", message: "not ever" } })
+  })
+
+  it("creates a child once, and sees its status", async () => {
+    class Child extends WorkflowEntrypoint<unknown, { n: number }> {
+      async run({ payload }: WorkflowEvent<{ n: number }>, step: WorkflowStep) {
+        return step.do("double", async () => payload.n * 2)
+      }
+    }
+    class Parent extends WorkflowEntrypoint<{ CHILD: { create(options: object): Promise<{ id: string; status(): Promise<{ status: string }> }> } }> {
+      async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+        const child = await this.env.CHILD.create({ id: "kid", params: { n: 21 } })
+        const taken = await this.env.CHILD.create({ id: "kid" }).catch((error: Error) => error.message)
+        await step.sleep("a moment", 20)
+        return [child.id, taken, (await child.status()).status]
+      }
+    }
+    const { env } = await open({ CHILD: Child, PARENT: Parent })
+    expect(await ended(await env.PARENT.create())).toEqual({
+      status: "complete",
+      output: ["kid", '(instance.already_exists) Workflow instance with id "kid" already exists', "complete"],
+    })
+  })
+
+  it("goes on after a crash: recorded steps are not done again, and a stream comes back", async () => {
+    let calls = 0
+    class Streaming extends WorkflowEntrypoint {
+      async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+        const stream = await step.do("stream", async () => {
+          calls++
+          return new Response("hello, stream").body as ReadableStream
+        })
+        await step.waitForEvent("go", { type: "go" })
+        return new Response(stream).text()
+      }
+    }
+    const store = sqlite(":memory:")
+    const first = await openWorkflows({ store, workflows: { STREAMING: Streaming }, log: silentLogger })
+    closing.push(() => first.engine.close())
+    const instance = await first.env.STREAMING.create({ id: "s" })
+    while ((await instance.status()).status !== "waiting") await delay(5)
+    await first.engine.pause("streaming:s")
+    await first.engine.resume("streaming:s")
+    await instance.sendEvent({ type: "go", payload: {} })
+    expect(await ended(instance)).toEqual({ status: "complete", output: "hello, stream" })
+    expect(calls).toBe(1)
+  })
+})

@@ -66,15 +66,9 @@ export class WorkflowBinding<Params = unknown> {
   readonly #place: InstancePlace
   readonly #definition: AnyWorkflow
 
-  constructor(binding: string, definition: AnyWorkflow, client: () => Client) {
+  constructor(binding: string, definition: AnyWorkflow, client: () => Client | Promise<Client>) {
     this.#definition = definition
-    this.#place = {
-      binding,
-      workflow: definition.name,
-      get client() {
-        return client()
-      },
-    }
+    this.#place = { binding, workflow: definition.name, client }
   }
 
   /** Throws `instance.not_found` where there is no such instance. */
@@ -93,7 +87,7 @@ export class WorkflowBinding<Params = unknown> {
     try {
       const start = { id: nativeId(this.#place.workflow, id), input: params ?? {} }
       if (ctx) await ctx.startChild(this.#definition, { ...start, onParentEnd: "abandon" } as never)
-      else await this.#place.client.start(this.#definition, start as never)
+      else await (await this.#place.client()).start(this.#definition, start as never)
     } catch (error) {
       if (PerdureError.is(error, "ID_EXISTS")) throw refused("instance.already_exists", `Workflow instance with id "${id}" already exists`)
       throw error
@@ -128,7 +122,8 @@ export class WorkflowBinding<Params = unknown> {
       id: nativeId(this.#place.workflow, id),
       input: params ?? {},
     }))
-    const started = await this.#place.client.startBatch<(AnyWorkflow | string)[]>(starts)
+    const client = await this.#place.client()
+    const started = await client.startBatch<(AnyWorkflow | string)[]>(starts)
     const outcomes = new Map(items.map(({ id }, index) => [id, outcomeOf(started[index])]))
     return wanted.map(({ id }, index) => (first.get(id) === index ? (outcomes.get(id) ?? "internal") : "twice"))
   }
@@ -150,11 +145,12 @@ export class WorkflowBinding<Params = unknown> {
   }
 
   async #deleteEach(ids: readonly string[]): Promise<readonly ("deleted" | "notFound" | "internal")[]> {
+    const client = await this.#place.client()
     const deleted = new Map<string, "deleted" | "notFound" | "internal">()
     await Promise.all(
       [...new Set(ids)].map(async (id) => {
         try {
-          await withKnownErrors(() => deleteInstance(this.#place.client.get(nativeId(this.#place.workflow, id))))
+          await withKnownErrors(() => deleteInstance(client.get(nativeId(this.#place.workflow, id))))
           deleted.set(id, "deleted")
         } catch (error) {
           deleted.set(id, (error as Error).message === "instance.not_found" ? "notFound" : "internal")

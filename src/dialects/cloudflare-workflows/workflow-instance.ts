@@ -11,7 +11,7 @@ import { instanceNotFound, refused } from "./workflow-errors.ts"
 export interface InstancePlace {
   readonly binding: string
   readonly workflow: string
-  readonly client: Client
+  client(): Client | Promise<Client>
 }
 
 /** Options of `restart`. */
@@ -77,12 +77,12 @@ export class WorkflowInstance {
   /** The events of the instance, in order: those after `cursor`, then new ones until it ends. */
   async subscribe(options: WorkflowInstanceSubscribeOptions = {}): Promise<WorkflowInstanceSubscription> {
     const { workflow, client } = this.#place
-    return withKnownErrors(() => subscribe(client.get(nativeId(workflow, this.id)), this.id, options))
+    return withKnownErrors(async () => subscribe((await client()).get(nativeId(workflow, this.id)), this.id, options))
   }
 
   #call<T>(method: string, call: (handle: Handle) => Promise<T>): Promise<T> {
     const { binding, workflow, client } = this.#place
-    return asStep(`${binding}.${method} ${this.id}`, () => withKnownErrors(() => call(client.get(nativeId(workflow, this.id)))))
+    return asStep(`${binding}.${method} ${this.id}`, () => withKnownErrors(async () => call((await client()).get(nativeId(workflow, this.id)))))
   }
 }
 

@@ -46,7 +46,10 @@ export async function exportInstance({ directory, journal }: Store, id: string):
     const state = { status, run, runPosition, ...given({ phase, dueAt, deadlineAt, endPosition }) } as RowState
     return { instance, state, rows, messages: messages.map(withoutPlace), ...(memo === undefined ? undefined : { memo }) }
   }
-  throw new PerdureError("STORE_FAILED", `instance "${id}" changes too fast to be exported: ${readTriesMax} attempts to read it as a whole failed; pause it first`)
+  throw new PerdureError(
+    "STORE_FAILED",
+    `instance "${id}" changes too fast to be exported: ${readTriesMax} attempts to read it as a whole failed; pause it first`,
+  )
 }
 
 function endOf(rows: readonly JournalRow[]): number {

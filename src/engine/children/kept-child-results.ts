@@ -23,12 +23,12 @@ export async function keptChildResults(store: Store, { id, incarnation, runPosit
   for (const [step, { instance, run, position }] of state.children.entries()) {
     if (position > runPosition) continue
     const child = await store.directory.get(instance)
-    const isEqualStart = child?.incarnation === childIncarnation(incarnation, run, step)
+    const isSameChild = child?.incarnation === childIncarnation(incarnation, run, step)
     const parent = { instance: id, incarnation, run, step }
-    if (child && isEqualStart && isTerminal(child.status))
+    if (child && isSameChild && isTerminal(child.status))
       results.push(childResultMessage(parent, await readEnding(store, child), child.workflow, at, storedText))
     // The child was started and is deleted, so it will never send a result.
-    else if (!isEqualStart && !state.steps.has(step))
+    else if (!isSameChild && !state.steps.has(step))
       results.push(childResultMessage(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, storedText))
   }
   if (results.length === 0) return results

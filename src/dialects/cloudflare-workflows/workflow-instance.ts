@@ -11,7 +11,7 @@ import { instanceNotFound, refused } from "./workflow-errors.ts"
 export interface InstancePlace {
   readonly binding: string
   readonly workflow: string
-  client(): Client | Promise<Client>
+  readonly client: () => Client | Promise<Client>
 }
 
 /** Options of `restart`. */

@@ -132,7 +132,7 @@ describe("the database", () => {
     other.close()
     const before = readFileSync(path)
     expect((await bed.perdure(["list", "--db", path])).stderr).toMatch(
-      /^error NO_DATABASE: .* is a SQLite file, but no database of Perdure; nothing was changed in it\n$/,
+      /^error NO_DATABASE: .* is a SQLite file, but not a database of Perdure; nothing was changed in it\n$/,
     )
     expect(readFileSync(path)).toEqual(before)
     writeFileSync(path, "this is no database, but long enough to be taken for one by somebody who looks at sizes only".repeat(10))

@@ -91,7 +91,7 @@ it("a port that is taken, and an address that is open to others, are said clearl
   expect(second.output).toBe(`\n  port ${port} of 127.0.0.1 is in use; stop the program that listens there, or choose another port\n\n`)
   const open = new ServerProcess("open.db", { HOST: "0.0.0.0" })
   expect(await open.exits()).toBe(1)
-  expect(open.output).toContain("set a token or an authorize hook")
+  expect(open.output).toContain("set token or authorize")
   const guessable = new ServerProcess("guessable.db", { HOST: "0.0.0.0", TOKEN: "a-secret" })
   expect(await guessable.exits()).toBe(1)
   expect(guessable.output).toContain("take one of at least 16 random characters")

@@ -39,7 +39,7 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
     throw new CommandError("NO_DATABASE", exitCodes.unreachable, `"${db}" (${from}) is a folder; give the path of the database file in it`)
   const { isDatabaseOfOurs } = await import("./database-probe.ts")
   if (!isDatabaseOfOurs(db))
-    throw new CommandError("NO_DATABASE", exitCodes.unreachable, `"${db}" (${from}) is a SQLite file, but no database of Perdure; nothing was changed in it`)
+    throw new CommandError("NO_DATABASE", exitCodes.unreachable, `"${db}" (${from}) is a SQLite file, but not a database of Perdure; nothing was changed in it`)
   const [{ Perdure }, { sqlite }, { WorkerLock }, { wholeEngine }] = await Promise.all([
     import("../../index.ts"),
     import("../../sqlite.ts"),

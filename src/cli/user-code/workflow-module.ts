@@ -30,7 +30,7 @@ export async function loadWorkflows(entry: string, cwd: string): Promise<Workflo
     throw new CommandError(
       "NO_WORKFLOWS",
       exitCodes.usage,
-      `${shown} exports no workflow (it exports ${has}); export what workflow(…) gives, or a class that extends BaseWorkflow, by a name, as the default, or in an array`,
+      `${shown} exports no workflow (it exports ${has}); export the result of workflow(…), or a class that extends BaseWorkflow, by a name, as the default, or in an array`,
     )
   }
   refuseTwins(found, shown)

@@ -154,7 +154,7 @@ describe("clients", () => {
     const failure = await client.describe("i").catch((error: unknown) => error)
     expect(failure).toMatchObject({ code: "STORE_UNREACHABLE", details: { server: `127.0.0.1:${port()}, database "postgres"` } })
     expect(String(failure)).toMatch(
-      /PostgreSQL \(127\.0\.0\.1:\d+, database "postgres"\) did not answer while (connecting|looking up an instance) \(.*\); see that the server runs/,
+      /PostgreSQL \(127\.0\.0\.1:\d+, database "postgres"\) did not answer while (connecting|looking up an instance) \(.*\); check that the server runs/,
     )
     proxy.heal()
     expect((await client.describe("i")).status).toBe("queued")

@@ -28,7 +28,7 @@ describe("failures of PostgreSQL", () => {
     expect(failed(coded("53100", "could not extend file"), "write")).toMatchObject({ code: "DISK_FULL", details: { postgresCode: "53100", server } })
     expect(failed(coded("28P01", "password authentication failed"))).toMatchObject({ code: "DATABASE_UNREADABLE" })
     expect(failed(coded("42501", "permission denied"), "claim")).toMatchObject({ code: "READ_ONLY", details: { doing: "claiming instances" } })
-    expect(failed(coded("40001", "could not serialize access"), "claim").message).toContain("because of what others did at the same time")
+    expect(failed(coded("40001", "could not serialize access"), "claim").message).toContain("because of concurrent transactions")
     expect(failed(coded("XX000", "odd"), "flow-take").message).toBe('PostgreSQL (db:5432, database "app") failed while executing "flow-take" (XX000: odd)')
   })
 

@@ -11,13 +11,13 @@ import type { Workload } from "./workload.ts"
 export interface Arguments {
   readonly workloads: readonly Workload[]
   readonly rounds: number
-  /** Only on these; default: on all that a workload names. */
+  /** Measures only on these targets; default: on all targets of a workload. */
   readonly targets?: readonly TargetId[]
-  /** Where the databases go; default: the system's temporary folder. */
+  /** The folder for the databases; default: the temporary folder of the system. */
   readonly folder?: string
-  /** A file for everything that was measured. */
+  /** A file for all measured values. */
   readonly json?: string
-  /** Whose results are kept and written about; default: none. */
+  /** The section whose results are kept and written to the docs; default: none. */
   readonly section?: Section["name"]
 }
 
@@ -28,7 +28,7 @@ export type Command =
   | { readonly does: "write-docs-from-results" }
   | { readonly does: "write-baseline" }
 
-/** A complaint where they make no sense together. */
+/** Returns a complaint if the arguments contradict each other. */
 export function readCommand(args: readonly string[]): Command | { readonly complaint: string } {
   let values
   try {
@@ -79,7 +79,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   return { does: "measure", with: { workloads: chosen, rounds, ...ofTargets, ...places, ...(docs ? { section: section.name } : {}) } }
 }
 
-/** What follows a dash is chosen by what stands before it as well. */
+/** An id before a dash also chooses the workloads whose ids continue after the dash. */
 function pick(ids: readonly string[]): readonly Workload[] | { readonly complaint: string } {
   const isChosen = (workload: Workload, id: string) => workload.id === id || workload.id.startsWith(`${id}-`)
   const unknown = ids.filter((id) => !workloads.some((workload) => isChosen(workload, id)))

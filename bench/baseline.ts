@@ -1,4 +1,4 @@
-// The ratios that a change is held against. They stand in bench/baseline.json; absolute times would say more of the machine than of the code.
+// The ratios that each change has to keep, in bench/baseline.json. Absolute times would depend on the machine more than on the code.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { measure, summarise } from "./measurement.ts"
@@ -8,7 +8,7 @@ import type { Workload } from "./workload.ts"
 
 const path = new URL("./baseline.json", import.meta.url)
 
-/** Quick ones which together feel the cost of a turn, of a start and of a step. */
+/** Quick workloads, which together measure the cost of a turn, of a start and of a step. */
 const guarded: readonly Workload[] = ["W1", "W2", "W3"].map((id) => {
   const workload = workloads.find((candidate) => candidate.id === id)
   if (workload === undefined) throw new Error(`there is no workload ${id}`)
@@ -23,11 +23,11 @@ export interface GuardedRatio {
   readonly id: string
   readonly label: string
   readonly ratio: number
-  /** How many times worse than the other. */
+  /** How many times worse this ratio is than another one. */
   worseThan(other: number): number
 }
 
-/** Of each guarded workload, the ratio that its goal is about; a median of some rounds. */
+/** Measures the ratio of the goal of a guarded workload, as the median of some rounds. */
 export async function measureRatio(workload: Workload, rounds: number): Promise<GuardedRatio> {
   const samples = await measure(workload, { rounds })
   const measured = summarise(workload, samples).find(({ figure }) => figure.goal?.of === "ratio")

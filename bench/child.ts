@@ -5,7 +5,7 @@ import { workloads } from "./section-list.ts"
 import { targetCalled } from "./target.ts"
 import type { Sample } from "./workload.ts"
 
-/** What the parent hears: how far it is, that it does nothing for a while, and what a round gave. */
+/** A message to the parent: the progress, the begin of a rest, or the sample of a round. */
 export type Message = { readonly progress: string } | { readonly resting: true } | { readonly sample: Sample }
 
 const send = (message: Message) => process.send?.(message)

@@ -2,10 +2,10 @@ import { DatabaseSync } from "node:sqlite"
 import { sequence, sleeper } from "./bench-workflows.ts"
 import { databaseIn, openEngine } from "./engine-on-disk.ts"
 
-/** In one statement; whoever waits hears of each. */
+/** Rows of one statement. Progress is reported after each statement. */
 const copiesAtOnce = 25_000
 
-/** Fills a database with so many rows of instances and journals: half of the instances are completed, half sleep for long. */
+/** Fills a database with `rows` rows of instances and journals. Half of the instances are completed, and half sleep for long. */
 export async function crowd(folder: string, rows: number, progress: (text: string) => void): Promise<void> {
   const engine = await openEngine(folder)
   const done = await engine.start(sequence, { id: "done", input: 1 })
@@ -22,8 +22,8 @@ export async function crowd(folder: string, rows: number, progress: (text: strin
 }
 
 /**
- * Copies what is there, under other ids, until there are so many rows. The engine's own rows, but written by SQLite alone: it
- * takes seconds, not minutes. Each copy was created, and is due, a millisecond after the one before: lists and claims go by these.
+ * Copies the rows of the engine under other ids until there are `rows` rows. SQLite copies them, which
+ * takes seconds, not minutes. Each copy is created, and due, a millisecond after the one before, because lists and claims are ordered by these times.
  */
 function multiply(database: DatabaseSync, rows: number, progress: (text: string) => void): void {
   const numberOf = (sql: string) => Number(database.prepare(sql).get()?.["n"])
@@ -57,7 +57,7 @@ function copyRows(
   isOriginal: string,
   changed: Readonly<Record<string, string>>,
 ): void {
-  // Generated columns are hidden from this list, and `seq` is given by SQLite.
+  // This list has no generated columns. SQLite assigns `seq`.
   const columns = database
     .prepare(`SELECT name FROM pragma_table_info('${table}') WHERE name <> 'seq'`)
     .all()

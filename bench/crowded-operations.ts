@@ -1,4 +1,4 @@
-// What users do all day, on a store that may hold many rows of other instances. Everything is a median of many.
+// Frequent operations of users, on a store that may contain many other instances. Every figure is a median of many calls.
 
 import { setTimeout as delay } from "node:timers/promises"
 import type { Engine, ListFilter } from "perdure"
@@ -10,19 +10,19 @@ import type { Sample } from "./workload.ts"
 const count = 100
 const lists = 30
 const sleepers = 20
-/** Long enough for all that comes before it. They wake one at a time, so that each is claimed by itself. */
+/** Long enough for all operations before it. The instances wake one at a time, so that each is claimed alone. */
 const sleepMs = 2_500
 const apartMs = 20
 const longMs = 30 * 24 * 3_600_000
 
-/** So that a page is full also where there is nobody else. */
+/** Other instances, so that a page is full also in an empty store. */
 const company = 200
 const pageSize = 50
 
 export class CrowdedOperations {
   readonly #target: Target
   readonly #folder: string
-  /** Of the page in the middle of all instances. */
+  /** The cursor of the page in the middle of all instances. */
   readonly #cursor: string
   #round = 0
 
@@ -77,7 +77,7 @@ export class CrowdedOperations {
     }
   }
 
-  /** Nothing is in memory: events and clocks find rows. */
+  /** Measures events and sleeps of instances that are not in memory. */
   async #afterRestart(round: number): Promise<Sample> {
     await using engine = await openOn(this.#target, this.#folder)
     const openedAt = Date.now()
@@ -94,7 +94,7 @@ export class CrowdedOperations {
       if (nap.wakeAt < openedAt) throw new Error("the engine was opened too late for a sleeper; nothing is known of its wake-up")
       return wokenAt - nap.wakeAt
     })
-    // The clock has whole milliseconds; on average half of one more has passed.
+    // The clock has whole milliseconds, so on average half a millisecond more has passed.
     return { claimMs, wakeMs: median(await Promise.all(late)) + 0.5 }
   }
 }
@@ -111,7 +111,7 @@ async function medianMs(times: number, run: (i: number) => Promise<unknown>): Pr
   return median(latencies)
 }
 
-/** Walks through half of all instances, page by page, as a user would. */
+/** Reads half of all instances, page by page, as a user would. */
 async function middleOf(engine: Engine): Promise<string> {
   const total = Object.values(await engine.count({}, "status")).reduce((sum, number) => sum + number, 0)
   const limit = Math.min(1_000, Math.floor(total / 2))

@@ -1,4 +1,4 @@
-// docs/performance.md and its charts are written from what the last runs measured (bench/results) and from the words in
+// Writes docs/performance.md and its charts from the last results (bench/results) and from the words in
 // bench/performance.template.md. A section that was never measured says so.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -24,7 +24,7 @@ export function writeDocs(): void {
   for (const [path, text] of docsFromResults()) writeFileSync(new URL(path, docs), text)
 }
 
-/** Texts by their paths in docs. */
+/** The texts of the files, by their paths in docs. */
 export function docsFromResults(): ReadonlyMap<string, string> {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
   const files = new Map<string, string>()
@@ -46,7 +46,7 @@ function workloadValues(): Values {
   }
 }
 
-/** One step of a sequence, in commits of one row. */
+/** The time of one step of a sequence, in commits of one row. */
 function stepInCommits(run: SectionRun | undefined, target: string): string {
   const outcome = run?.results.map(outcomeOf).find(({ workload, target: { id } }) => workload.id === "W3" && id === target)
   const ratio = outcome?.figures?.find(({ figure }) => figure.goal?.of === "ratio")?.ratio
@@ -96,7 +96,7 @@ function peerValues(): Values {
 function growthText(files: Map<string, string>, growth: Growth | undefined, outcomes: readonly Outcome[]): string {
   if (growth === undefined || outcomes.length === 0) return unmeasured
   const measured = outcomes.filter(({ figures }) => figures !== undefined)
-  // One for each target: lines of several would be more than one can tell apart.
+  // One chart for each target, because the lines of several targets could not be told apart.
   const images = growth.charts.flatMap((plan) =>
     measured.map((outcome) => {
       const { id, title: of } = outcome.target

@@ -5,7 +5,7 @@ import { workflows } from "./bench-workflows.ts"
 
 export const databaseIn = (folder: string) => join(folder, "bench.db")
 
-/** All defaults, which means WAL and synchronous FULL. */
+/** A store with the default settings: WAL and synchronous FULL. */
 export const storeOnDisk = (folder: string): StoreProvider => sqlite(databaseIn(folder))
 
 export function openEngine(folder: string): Promise<Engine> {

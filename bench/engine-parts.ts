@@ -4,7 +4,7 @@ interface EngineComponents {
   readonly worker: { readonly residents: { readonly size: number }; readonly committer: { readonly commits: number } }
 }
 
-/** What an engine is made of is no part of its public type; measurements look at it all the same. */
+/** The components of an engine, which are no part of its public type. */
 export function partsOf(engine: Engine): EngineComponents {
   return (engine as unknown as { readonly parts: EngineComponents }).parts
 }

@@ -1,20 +1,20 @@
-// The raw floor: what a database itself takes for the rows that the engine wrote into it. Nothing is encoded, decided or scheduled here.
+// The raw floor: the time that a database needs to write the rows of the engine. Nothing is encoded, decided or scheduled here.
 
 export interface Floor {
-  /** Milliseconds for all journal rows in transactions of these sizes. */
+  /** Writes all journal rows in transactions of these sizes, and returns the milliseconds. */
   grouped(sizes: readonly number[], options: { readonly withInstances: boolean }): Promise<number>
-  /** Journal rows in transactions of their own, as many as were captured. */
+  /** Prepares all captured journal rows for commits of one row each. */
   rawCommits(): Promise<RawCommits>
 }
 
 export interface RawCommits extends AsyncDisposable {
-  /** Milliseconds of the next one. */
+  /** Makes the next commit, and returns its milliseconds. */
   next(): Promise<number>
-  /** Milliseconds of each of the next ones, in a tight loop. */
+  /** Makes the next commits in a tight loop, and returns the milliseconds of each. */
   take(count: number): Promise<readonly number[]>
 }
 
-/** As many transactions of a size as there are rows for. */
+/** Splits all rows into transactions of a size. */
 export function groupsOf(size: number, total: number): readonly number[] {
   return Array.from({ length: Math.ceil(total / size) }, (_, index) => Math.min(size, total - index * size))
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Folders } from "./workload.ts"
 
-/** New folders below one that goes with all that is in it. */
+/** Creates folders below one temporary folder, and deletes all of them at the end. */
 export class TemporaryFolders implements Folders, Disposable {
   readonly root: string
   #count = 0

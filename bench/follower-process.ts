@@ -1,4 +1,4 @@
-// Opens many change streams and follows them until each has given what it should: `node follower-process.ts <url> <followers> <changes>`. See followers.ts.
+// Opens many change streams, and follows each until it has given all changes: `node follower-process.ts <url> <followers> <changes>`. See followers.ts.
 
 import { Agent, get } from "node:http"
 
@@ -14,7 +14,7 @@ const expected = Number(changesText)
 const faultsMax = 10
 const openedAtOnce = 50
 
-/** What the first follower was told. */
+/** The changes of the first follower, with which the others are compared. */
 const order: string[] = []
 const faults: string[] = []
 let complete = 0

@@ -1,4 +1,4 @@
-// What followers of the change stream cost: `npm run build && node --expose-gc bench/followers.ts [followers] [starts]`, by default 2,000 and 100.
+// Measures the cost of followers of the change stream: `npm run build && node --expose-gc bench/followers.ts [followers] [starts]`, by default 2,000 and 100.
 // This process serves a SQLite file and starts instances; another process follows, and checks that every follower gets every change in order.
 
 import { fork } from "node:child_process"

@@ -1,4 +1,4 @@
-// Growth as a table, a column for each size, and as charts.
+// Shows growth as a table with a column for each size, and as charts.
 
 import { type Axis, type ChartPlan, type Curve, type Growth, keyAt, sizeText } from "./growth.ts"
 import type { Bound, LineChart, Point, Series } from "./line-chart.ts"
@@ -6,7 +6,7 @@ import { isOn, type Measured } from "./measurement.ts"
 import type { Outcome } from "./outcome.ts"
 import { failureText, goalText, short, spreadText, type Table, verdictText, withUnit } from "./report.ts"
 
-/** Of one workload, on all its targets. */
+/** The table of one workload, on all its targets. */
 export function growthTable(growth: Growth, outcomes: readonly Outcome[]): Table {
   const { label, values, reference } = growth.axis
   const head = [`by ${label}`, ...values.map(sizeText), `${sizeText(values.at(-1) ?? 0)} ÷ ${sizeText(reference)}`, "goal", ""]
@@ -38,7 +38,7 @@ function measuredAt({ workload, figures }: Outcome, key: string, size: number): 
   return found
 }
 
-/** Of targets that could be measured. */
+/** The chart of the targets that could be measured. */
 export function growthChart({ axis, curves }: Growth, plan: ChartPlan, all: readonly Outcome[]): LineChart {
   const outcomes = all.filter(({ figures }) => figures !== undefined)
   const pick = (keys: readonly string[]) => curves.filter(({ key }) => keys.includes(key))

@@ -1,5 +1,5 @@
-// How a workload says that it measures the same things at several sizes. Every size is measured in every round, so that what
-// is compared comes from the same moments; the names of a sample's numbers carry the size.
+// Declares that a workload measures the same figures at several sizes. Every size is measured in every round, so that compared values
+// come from the same moments. The keys of a sample contain the size.
 
 import type { TargetId } from "./target.ts"
 import type { Figure, Goal, Workload } from "./workload.ts"
@@ -11,10 +11,10 @@ export interface Growth {
 }
 
 export interface Axis {
-  /** What there are so many of. */
+  /** The name of the things whose number grows. */
   readonly label: string
   readonly values: readonly number[]
-  /** The size that the others are compared with. */
+  /** The size with which all other sizes are compared. */
   readonly reference: number
 }
 
@@ -22,22 +22,22 @@ export interface Curve {
   readonly key: string
   readonly label: string
   readonly unit: string
-  /** Of the largest size; a ratio is that to the reference. */
+  /** The goal for the largest size. A ratio is relative to the reference size. */
   readonly goal?: Goal
-  /** It can be measured there alone. */
+  /** The only targets on which the curve can be measured. */
   readonly on?: TargetId | readonly TargetId[]
 }
 
 export interface ChartPlan {
-  /** In docs/charts, without its ending. */
+  /** The name of the file in docs/charts, without its ending. */
   readonly file: string
   readonly title: string
-  /** Of the upright axis, with the unit; ratios name themselves. */
+  /** The title of the vertical axis, with the unit. Ratios need no title. */
   readonly measure: string
   readonly curves: readonly Curve["key"][]
-  /** Whether it shows the curves themselves, or how many times the reference they are; the goals are lines in it. */
+  /** Whether the chart shows the values, or their ratios to the reference size. Goals are lines in the chart. */
   readonly shows: "values" | "ratios"
-  /** Curves that are drawn as what bounds the others. */
+  /** Curves that are drawn as lower bounds. */
   readonly floors?: readonly Curve["key"][]
 }
 
@@ -45,7 +45,7 @@ export const keyAt = (key: string, size: number) => `${key}@${size}`
 
 export const sizeText = (size: number) => size.toLocaleString("en-US")
 
-/** A workload with a figure for each curve at each size. */
+/** Makes a workload that has a figure for each curve at each size. */
 export function growing(workload: Omit<Workload, "figures" | "growth"> & { readonly growth: Growth }): Workload {
   const { axis, curves } = workload.growth
   const figures = curves.flatMap((curve) => axis.values.map((size) => figureAt(axis, curve, size)))

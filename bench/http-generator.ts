@@ -1,5 +1,5 @@
-// Sends requests to a server at a fixed rate, whether or not the answers come: `node http-generator.js <plan>`. The parent's side is http-load.ts.
-// A request counts from the moment in which it should have been sent: one that waits behind a slow one, or behind this very process, is slow.
+// Sends requests to a server at a fixed rate, whether or not responses come: `node http-generator.js <plan>`. http-load.ts starts this process.
+// The time of a request counts from the moment at which it was due, so a request that waits behind a slow one is slow too.
 
 import { Agent, request } from "node:http"
 import type { LoadPlan, LoadReport } from "./http-load.ts"
@@ -40,13 +40,13 @@ function start(index: number, dueAt: number): void {
   send("POST", "/workflows", body, dueAt, report.starts, 201, () => known.push(id))
 }
 
-/** One of those that were started last: running, or just completed. */
+/** Reads one of the last started instances, which runs or has just completed. */
 function read(index: number, dueAt: number): void {
   const id = known[Math.max(0, known.length - 1 - ((index * 7919) % 1_000))] ?? plan.first
   send("GET", `/workflows/${id}`, undefined, dueAt, report.reads, 200)
 }
 
-/** Calls at each moment of a fixed rate, those that have passed at once. */
+/** Calls a function at a fixed rate. Missed moments are made up for at once. */
 class Rate {
   #next = 0
   readonly #intervalMs: number

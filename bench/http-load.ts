@@ -2,28 +2,28 @@ import { fork } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 
-/** What the generator is to do: so many of each a second, for so long. */
+/** The orders of the generator: how many requests of each kind a second, and for how long. */
 export interface LoadPlan {
   readonly url: string
-  /** An instance that is there, to be read before others are. */
+  /** An existing instance, which is read before the generator has started others. */
   readonly first: string
   readonly startsPerSecond: number
   readonly readsPerSecond: number
   readonly seconds: number
 }
 
-/** Milliseconds from when each request should have been sent until its answer was read. */
+/** Milliseconds from the due moment of each request until its response was read. */
 export interface LoadReport {
   readonly starts: readonly number[]
   readonly reads: readonly number[]
-  /** Answers that were not what they should be, and requests that failed. */
+  /** Wrong responses and failed requests. */
   readonly faults: readonly string[]
 }
 
-/** This runs as JavaScript, and so does that. */
+/** The benchmarks run as compiled JavaScript. */
 const script = fileURLToPath(new URL("./http-generator.js", import.meta.url))
 
-/** In a process of its own: whoever is measured has nothing to do with sending. */
+/** Runs the generator in a process of its own, so that the measured process does not send requests. */
 export async function generateLoad(plan: LoadPlan): Promise<LoadReport> {
   const child = fork(script, [JSON.stringify(plan)])
   let report: LoadReport | undefined

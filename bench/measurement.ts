@@ -23,7 +23,7 @@ export interface Measured {
   readonly figure: Figure
   readonly value: Spread
   readonly floor?: Spread
-  /** Of the ratios of the rounds, not of the medians: both sides of a ratio come from the same moment. */
+  /** The spread of the ratios within the rounds, because both sides of such a ratio come from the same moment. */
   readonly ratio?: Spread
   readonly met?: boolean
 }
@@ -36,7 +36,7 @@ export interface Spread {
 
 const script = fileURLToPath(new URL("./.build/child.js", import.meta.url))
 
-/** Every round, or an error: half of a measurement is none. */
+/** Measures all rounds, or throws: an incomplete measurement counts as none. */
 export async function measure(workload: Workload, options: MeasureOptions): Promise<readonly Sample[]> {
   using folders = new TemporaryFolders(options.folder)
   const samples: Sample[] = []
@@ -46,7 +46,7 @@ export async function measure(workload: Workload, options: MeasureOptions): Prom
   try {
     for (let i = 1; i <= processes; i++) {
       const which = processes === 1 ? "" : `process ${i} of ${processes}, `
-      // One after the other, but while one rests the next works.
+      // Rounds run one after another, but the next round may begin while a process rests.
       await new Promise<void>((resolve, reject) => {
         const child = runChild([workload.id, options.target ?? "sqlite", folders.create(), String(rounds)], (message) => {
           if ("resting" in message) return resolve()
@@ -59,7 +59,7 @@ export async function measure(workload: Workload, options: MeasureOptions): Prom
       })
     }
   } finally {
-    // Their folders are theirs until all have ended.
+    // The processes use their folders until all of them have ended.
     await Promise.allSettled(running)
   }
   await Promise.all(running)
@@ -93,10 +93,10 @@ export function summarise(workload: Workload, samples: readonly Sample[], target
   })
 }
 
-/** Whether something that can be measured there alone can be measured here. */
+/** Whether a figure can be measured on this target. */
 export const isOn = (target: Target, on: Figure["on"]) => on === undefined || [on].flat().some((id) => id === target.id)
 
-/** Nothing here can be zero; what is was not measured. */
+/** A number of a sample. No number can be zero; a zero was not measured. */
 function positive(sample: Sample, key: string): number {
   const value = sample[key]
   if (value === undefined || !(Number.isFinite(value) && value > 0)) throw new Error(`${key} was measured as ${String(value)}`)

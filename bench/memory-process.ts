@@ -1,5 +1,5 @@
-// Brings an engine into a state, sends the memory of its process, and dies without a word:
-// `node memory-process.js <scene> <target> <folder> <count>`. The parent's side is memory-scene.ts.
+// Brings an engine into a state, sends the memory of its process, and exits:
+// `node memory-process.js <scene> <target> <folder> <count>`. memory-scene.ts starts this process.
 
 import type { Engine } from "perdure"
 import { listener, sequence, sleeper } from "./bench-workflows.ts"
@@ -12,10 +12,10 @@ import type { Sample } from "./workload.ts"
 
 const batch = 1_000
 const sleepMs = 30 * 24 * 3_600_000
-/** V8 gives back what it kept for the busiest moment when it has had nothing to do for 100 s. */
+/** V8 returns the memory of the busiest moment after 100 s without work. */
 const restMs = 115_000
 
-/** Milliseconds from the first start until so many instances have the status. */
+/** Starts instances, and returns the milliseconds until `count` of them have the status. */
 async function startAll(engine: Engine, item: Parameters<Engine["startBatch"]>[0][number], status: string, count: number): Promise<number> {
   const startedAt = performance.now()
   for (let started = 0; started < count; started += batch) {
@@ -28,7 +28,7 @@ async function startAll(engine: Engine, item: Parameters<Engine["startBatch"]>[0
 
 const scenes: Readonly<Record<Scene, (engine: Engine, count: number, openedAt: number) => Promise<Sample>>> = {
   async worked(engine, count) {
-    // Twice, as W1 warms up as well.
+    // Twice, because W1 has a warm-up round too.
     await runThroughput(engine, count)
     await runThroughput(engine, count)
     return {}

@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url"
 import type { Target } from "./target.ts"
 import type { Sample } from "./workload.ts"
 
-/** So many instances done, twice; so many asleep; the same, and nothing to do for two minutes; opened again on what another left; so many in memory that wait for an event. */
+/** The state of the process: after two bursts of instances; with sleeping instances; the same after two idle minutes; opened on the database of another process; with instances in memory that wait for an event. */
 export type Scene = "worked" | "asleep" | "rested" | "restarted" | "resident"
 
-/** This runs as JavaScript, and so does that. */
+/** The benchmarks run as compiled JavaScript. */
 const script = fileURLToPath(new URL("./memory-process.js", import.meta.url))
 
-/** In a process of its own, which is gone when this returns: every scene has a fresh heap. */
+/** Plays a scene in a process of its own, so that every scene has a fresh heap. */
 export async function playScene(scene: Scene, target: Target, folder: string, count: number, onRest?: () => void): Promise<Sample> {
   const child = fork(script, [scene, target.id, folder, String(count)])
   let sample: Sample | undefined

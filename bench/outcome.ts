@@ -4,7 +4,7 @@ import { workloads } from "./section-list.ts"
 import { type Target, targetCalled } from "./target.ts"
 import type { Workload } from "./workload.ts"
 
-/** A result with what it is about: figures, or why there are none. */
+/** A result with its workload and target: figures, or the reason why there are none. */
 export interface Outcome {
   readonly workload: Workload
   readonly target: Target
@@ -12,7 +12,7 @@ export interface Outcome {
   readonly failure?: string
 }
 
-/** A workload that gave numbers which cannot be has failed as well. */
+/** Makes an outcome of a result. A workload with impossible numbers counts as failed. */
 export function outcomeOf(result: Result): Outcome {
   const workload = workloads.find(({ id }) => id === result.workload)
   if (workload === undefined) throw new Error(`there are results of ${result.workload}, which is no workload any more; measure again`)

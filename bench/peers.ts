@@ -1,4 +1,4 @@
-// Perdure beside other engines: what `npm run bench -- --peers` does. Everything about it is in bench/peers.
+// `npm run bench -- --peers`: measures Perdure beside other engines. The rest of its code is in bench/peers.
 
 import { writeFileSync } from "node:fs"
 import { writeDocs } from "./docs.ts"
@@ -8,13 +8,13 @@ import { ours, peers } from "./peers/peer-list.ts"
 import { type PeersOptions, runPeers, whyNot } from "./peers/peers-run.ts"
 
 export interface PeersArguments extends PeersOptions {
-  /** A file for everything that was measured. */
+  /** A file for all measured values. */
   readonly json?: string
-  /** Keep what was measured, and write about it. */
+  /** Keeps the results, and writes them to the docs. */
   readonly docs: boolean
 }
 
-/** Fails where Perdure could not be measured; where a peer could not, the report says so. */
+/** Fails if Perdure could not be measured. If a peer could not be measured, the report says so. */
 export async function measurePeers({ json, docs, ...options }: PeersArguments): Promise<void> {
   const outcome = await runPeers(options)
   console.log(`\nCounted rounds: ${options.rounds}; medians, with the lowest and the highest in brackets.\n\n${peersTable(outcome)}`)

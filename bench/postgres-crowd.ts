@@ -3,10 +3,10 @@ import { Perdure } from "perdure"
 import { sequence, sleeper, workflows } from "./bench-workflows.ts"
 import { connect, schemaOf, storeOnPostgres } from "./postgres-place.ts"
 
-/** In one statement; whoever waits hears of each. */
+/** Rows of one statement. Progress is reported after each statement. */
 const copiesAtOnce = 25_000
 
-/** As `crowd` does it for SQLite: half of the instances are completed, half sleep for long. */
+/** Fills a PostgreSQL database as `crowd` fills a SQLite file: half of the instances are completed, and half sleep for long. */
 export async function crowdPostgres(folder: string, rows: number, progress: (text: string) => void): Promise<void> {
   const engine = await Perdure.open({ store: storeOnPostgres(folder), workflows })
   const done = await engine.start(sequence, { id: "done", input: 1 })
@@ -22,7 +22,7 @@ export async function crowdPostgres(folder: string, rows: number, progress: (tex
   }
 }
 
-/** The engine's own rows, copied by PostgreSQL under other keys and ids. Each copy was created, and is due, a millisecond after the one before. */
+/** Lets PostgreSQL copy the rows of the engine under other keys and ids. Each copy is created, and due, a millisecond after the one before. */
 async function multiply(client: Client, schema: string, rows: number, progress: (text: string) => void): Promise<void> {
   const numberOf = async (sql: string) => Number((await client.query<{ n: string }>(sql)).rows[0]?.n)
   const originals = await numberOf(`SELECT count(*) + (SELECT count(*) FROM ${schema}.journal) AS n FROM ${schema}.instance`)
@@ -39,7 +39,7 @@ async function multiply(client: Client, schema: string, rows: number, progress: 
     },
     journal: { instance: `t.instance + c.n * ${apart}`, seq: "c.n * 100 + t.position" },
   }
-  // As fast as the copying in SQLite, which waits for no disk either.
+  // The copying in SQLite does not wait for the disk either.
   await client.query("SET synchronous_commit = off")
   for (const [table, values] of Object.entries(changed)) {
     const columns = await copied(client, `${schema}.${table}`)
@@ -55,13 +55,13 @@ async function multiply(client: Client, schema: string, rows: number, progress: 
     }
   }
   await client.query(`SELECT setval('${schema}.instance_key', ${apart * (copies + 1)})`)
-  // As it does by itself after a while, with what became of the originals.
+  // PostgreSQL would vacuum by itself after a while.
   progress("vacuum")
   await client.query(`VACUUM (ANALYZE) ${schema}.instance, ${schema}.journal`)
   await client.query("CHECKPOINT")
 }
 
-/** Generated columns cannot be given, and the number of the transaction is that of the copying one. */
+/** The columns to copy. PostgreSQL computes generated columns, and the number of the transaction is the one of the copying transaction. */
 async function copied(client: Client, table: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attname <> 'xid' ORDER BY attnum`,

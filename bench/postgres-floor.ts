@@ -13,7 +13,7 @@ interface Column {
   readonly type: string
 }
 
-/** Rows as PostgreSQL writes them: a text, or nothing, for each column. */
+/** A row in the text format of PostgreSQL: a text or null for each column. */
 type Row = readonly (string | null)[]
 
 interface Table {
@@ -33,11 +33,11 @@ export class PostgresFloor implements Floor {
     this.#instances = instances
   }
 
-  /** Takes the rows out of a closed engine's schema. */
+  /** Reads the rows from the schema of a closed engine. */
   static async capture(folders: Folders, captured: string): Promise<PostgresFloor> {
     const client = await connect()
     try {
-      // The number of the transaction is left to PostgreSQL, as the engine leaves it.
+      // PostgreSQL assigns the number of the transaction, as it does for the engine.
       const journal = await readTable(client, schemaOf(captured), "journal", "xid, seq", ["xid"])
       return new PostgresFloor(folders, journal, await readTable(client, schemaOf(captured), "instance", "key", []))
     } finally {
@@ -51,7 +51,7 @@ export class PostgresFloor implements Floor {
     try {
       const instances = columnsOf(this.#instances, this.#instances.rows)
       const transactions = slices(this.#journal.rows, sizes).map((rows) => columnsOf(this.#journal, rows))
-      // Each statement is prepared once per connection.
+      // The warm-up prepares each statement, once per connection.
       await insert(client, schema, this.#journal, columnsOf(this.#journal, []))
       const startedAt = performance.now()
       if (options.withInstances) await insert(client, schema, this.#instances, instances)
@@ -120,7 +120,7 @@ async function readTable(client: Client, schema: string, name: string, order: st
   return { name, columns, rows }
 }
 
-/** The same as text of arrays: what it takes to make it is not the database's work. A column of arrays, which hardly any row has, is text as well. */
+/** The columns as texts of arrays, made in advance, because this is no work of the database. A rare column of arrays is text as well. */
 function columnsOf({ columns }: Table, rows: readonly Row[]): readonly string[] {
   const element = (value: string | null | undefined) => (value === null || value === undefined ? "NULL" : `"${value.replaceAll(/["\\]/g, "\\$&")}"`)
   return columns.map((_, at) => `{${rows.map((row) => element(row[at])).join(",")}}`)

@@ -1,11 +1,11 @@
-// Where the PostgreSQL of a run is, for the processes that are measured. Each folder that they get stands for a schema of its own there.
-// What PostgreSQL needs is loaded when it is needed: the memory of processes that do without is measured as well.
+// Tells the measured processes where the PostgreSQL of a run is. Each folder of such a process stands for a schema of its own.
+// The code for PostgreSQL is loaded on demand, because the memory of processes without PostgreSQL is measured as well.
 
 import { createHash } from "node:crypto"
 import type { StoreProvider } from "perdure"
 import type { Client } from "pg"
 
-/** Set by whoever starts the run. */
+/** The environment variable that the run sets. */
 export const urlVariable = "PERDURE_BENCH_DATABASE_URL"
 
 export function databaseUrl(): string {

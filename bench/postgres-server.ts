@@ -1,5 +1,5 @@
-// The PostgreSQL that a run measures: one of our own with its stock, durable settings, or that of DATABASE_URL. Everything is in a database
-// that goes with the run.
+// The PostgreSQL that a run measures: an own server with its default, durable settings, or the one of DATABASE_URL. All tables are in a database
+// that is dropped after the run.
 
 import { Client } from "pg"
 import { PostgresServer } from "../tools/postgres/server.ts"
@@ -10,7 +10,7 @@ export interface MeasuredPostgres extends AsyncDisposable {
   readonly description: string
 }
 
-/** With a server of its own for as long as it lasts; a signal, or the end of the process, takes it along. */
+/** Starts a server for the run. A signal or the end of the process stops the server too. */
 export async function startPostgres(folder: string | undefined): Promise<MeasuredPostgres> {
   const given = process.env["DATABASE_URL"]
   if (given !== undefined) return { url: given, description: `the PostgreSQL ${await versionOf(given)} of DATABASE_URL`, [Symbol.asyncDispose]: async () => {} }
@@ -30,7 +30,7 @@ export async function startPostgres(folder: string | undefined): Promise<Measure
 const name = "perdure_bench"
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 
-/** For the targets of a run, whose processes find it in their environment. */
+/** Provides PostgreSQL for the targets of a run, whose processes find it in their environment. */
 export async function postgresFor(folder: string | undefined): Promise<MeasuredPostgres> {
   const onSignal = () => process.exit(130)
   for (const signal of signals) process.on(signal, onSignal)

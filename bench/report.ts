@@ -1,4 +1,4 @@
-// Figures as text.
+// Formats figures as text.
 
 import type { Machine } from "./machine.ts"
 import type { Spread } from "./measurement.ts"
@@ -26,7 +26,7 @@ export function rowsOf(outcome: Outcome): readonly (readonly string[])[] {
   ])
 }
 
-/** One line per workload while it is under way. */
+/** One line for a sample, while the workload is under way. */
 export function sampleText(sample: Sample): string {
   return Object.entries(sample)
     .map(([key, value]) => `${key} ${short(value)}`)
@@ -51,7 +51,7 @@ export const spreadText = ({ median, min, max }: Spread) => `${short(median)} ($
 
 export const withUnit = (text: string, unit: string) => (unit === "" ? text : `${text} ${unit}`)
 
-/** Three digits that count. */
+/** A number with three significant digits. */
 export function short(value: number): string {
   if (value >= 1_000) return Math.round(value).toLocaleString("en-US")
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3)

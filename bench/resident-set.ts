@@ -1,5 +1,5 @@
-// Memory as the operating system sees it. V8 keeps the pages of the busiest moment in reserve after a collection, and gives
-// them back when memory is short, or when it had nothing to do for a while. Both are of interest: what the process occupies, and what it needs.
+// Memory as the operating system sees it. After a collection V8 keeps the pages of the busiest moment in reserve, and returns
+// them when memory is short, or after a time without work. Both values are reported: the memory that the process occupies, and the memory that it needs.
 
 export interface ResidentSet {
   /** After forced garbage collections. */

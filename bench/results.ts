@@ -1,4 +1,4 @@
-// The last run of each section, as data in bench/results. It is measured once and written about any number of times.
+// The last run of each section, as data in bench/results. A run is measured once, and the docs are written from it any number of times.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import type { Section, SectionRun } from "./section.ts"
@@ -12,13 +12,13 @@ export function saveResults(name: Section["name"], run: SectionRun): void {
   writeFileSync(fileOf(name), toText(run))
 }
 
-/** Nothing where the section was never measured. */
+/** Undefined if the section was never measured. */
 export function loadResults(name: Section["name"]): SectionRun | undefined {
   const file = fileOf(name)
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as SectionRun) : undefined
 }
 
-/** Those of one run may belong to several. */
+/** Splits a run by section, because its workloads may belong to several sections. */
 export function bySection(run: SectionRun): ReadonlyMap<Section["name"], SectionRun> {
   const parts = Object.values(sections).map(({ name, workloads }): [string, SectionRun] => [
     name,

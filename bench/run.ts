@@ -1,4 +1,4 @@
-// Measures workloads one after another, and says how far it is: a line for each thing that is under way, and one for each round.
+// Measures workloads one after another, and prints a line for each operation under way and for each round.
 
 import { describeMachine } from "./machine.ts"
 import { postgresFor } from "./postgres-server.ts"
@@ -11,11 +11,11 @@ import type { Workload } from "./workload.ts"
 export interface RunOptions {
   readonly rounds: number
   readonly folder?: string
-  /** Only on these; default: on all that a workload names. */
+  /** Measures only on these targets; default: on all targets of a workload. */
   readonly targets?: readonly TargetId[]
 }
 
-/** Whoever waits should see from time to time that it is not in vain. */
+/** A line is printed at least this often, so that a waiting user sees progress. */
 const signOfLifeMs = 15_000
 
 export async function run(workloads: readonly Workload[], options: RunOptions): Promise<SectionRun> {

@@ -1,4 +1,4 @@
-// What is measured in one go, and what became of it. A section's last run is kept in bench/results, and the page is written from there.
+// A section is a group of workloads that is measured together. Its last run is kept in bench/results, and the page is written from there.
 
 import type { Machine } from "./machine.ts"
 import type { Target } from "./target.ts"
@@ -9,16 +9,16 @@ export interface Section {
   readonly workloads: readonly Workload[]
 }
 
-/** Data only: figures, ratios and verdicts are made of it. */
+/** The data of a run, from which figures, ratios and verdicts are computed. */
 export interface SectionRun {
   readonly machine: Machine
   readonly rounds: number
-  /** Which PostgreSQL, if one was needed. */
+  /** The version of PostgreSQL, if the run needed it. */
   readonly postgres?: string
   readonly results: readonly Result[]
 }
 
-/** What one workload gave on one target: its rounds, or why there are none. */
+/** The result of one workload on one target: its rounds, or the reason why there are none. */
 export type Result = { readonly workload: Workload["id"]; readonly target: Target["id"] } & (
   | { readonly samples: readonly Sample[] }
   | { readonly failure: string }

@@ -1,6 +1,6 @@
 // Fails when the engine has become much slower: when a ratio to the raw floor, measured in the same moment, is worse than
-// twice the committed one. That finds a change of kind, such as a commit more per step; percents are for `npm run bench`.
-// On a busy machine a single measurement can be far off, so a bad one is repeated, and the best counts.
+// twice the committed one. This finds large changes, such as one more commit per step; `npm run bench` finds small ones.
+// On a busy machine a single measurement can be far off, so a bad measurement is repeated, and the best one counts.
 
 import { existsSync } from "node:fs"
 import { type Baseline, guardedWorkloads, measureRatio, readBaseline } from "./baseline.ts"

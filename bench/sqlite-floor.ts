@@ -30,7 +30,7 @@ export class SqliteFloor implements Floor {
     this.#instances = instances
   }
 
-  /** Takes the rows out of a closed engine's database. */
+  /** Reads the rows from the database of a closed engine. */
   static async capture(folders: Folders, captured: string): Promise<SqliteFloor> {
     const empty = folders.create()
     await (await openEngine(empty)).close()
@@ -113,7 +113,7 @@ function readTable(database: DatabaseSync, table: string, order: string): Table 
   const stored = database.prepare(`SELECT * FROM ${table} ORDER BY ${order}`).all()
   const [first] = stored
   if (first === undefined) throw new Error(`the engine left no rows in ${table}`)
-  // A generated column cannot be inserted; the engine does not either. The key of the journal is left to SQLite, as the engine leaves it.
+  // SQLite computes generated columns and the key of the journal, as it does for the engine.
   const columns = Object.keys(first).filter((column) => column !== "claim_at" && column !== "claimable_at" && column !== "seq" && column !== "chunks")
   const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`
   return { insert, rows: stored.map((row) => columns.map((column) => row[column]!)) }

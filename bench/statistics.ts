@@ -1,4 +1,4 @@
-/** Of sorted or unsorted values; `share` 0.5 is the median, taken between the two in the middle where there are two. */
+/** The quantile of values in any order. `share` 0.5 is the median, which lies between the two middle values of an even number of values. */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) throw new Error("there is no quantile of nothing")
   const sorted = values.toSorted((a, b) => a - b)

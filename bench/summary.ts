@@ -14,7 +14,7 @@ interface Column {
   readonly unit: string
   /** The figure of the comparison on Node. */
   readonly onNode: string
-  /** The same in Durable Objects, where it was measured: workload and number. */
+  /** The figure of the comparison in Durable Objects, if it was measured: workload and key. */
   readonly inObjects?: readonly [workload: string, key: string]
 }
 
@@ -28,7 +28,7 @@ const columns: readonly Column[] = [
 
 const unmeasured = "Not measured yet."
 
-/** The values of the template that are about the comparison as a whole. */
+/** The values of the template that concern the comparison as a whole. */
 export function summaryValues(): Readonly<Record<string, string>> {
   const { whole } = loadPeersResults()
   const objects = loadObjectPeers()
@@ -69,7 +69,7 @@ function valuesOf({ workloads }: ObjectPeer, workload: string, key: string): rea
   return outcome !== undefined && "rounds" in outcome ? outcome.rounds.flatMap((sample) => sample[key] ?? []) : undefined
 }
 
-/** How many times better Perdure is, as the median of the ratios within the rounds. */
+/** How many times better Perdure is: the median of the ratios within the rounds. */
 function leadText(comparisons: readonly Comparison[], key: string, peer: string): string {
   const lead = comparisons.find(({ figure }) => figure.key === key)?.standings.find(({ engine }) => engine.name.startsWith(peer))?.lead
   return lead === undefined ? unmeasured : timesText(lead.median)

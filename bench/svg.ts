@@ -5,7 +5,7 @@ export function element(name: string, attributes: Readonly<Record<string, string
   return children.length === 0 ? `<${name}${head.join("")}/>` : `<${name}${head.join("")}>\n${children.join("\n")}\n</${name}>`
 }
 
-/** Short, and without the noise of binary fractions. */
+/** A short text of a number, without the noise of binary fractions. */
 export function numberText(value: number, thousands = ","): string {
   const rounded = Number(value.toFixed(3))
   const [whole = "", fraction] = String(rounded).split(".")

@@ -1,6 +1,6 @@
-// What the workloads run on. A store or a host that comes later is one more of these: it says how to open an engine, and
-// every workload that names it among its targets gives figures for it, beside those of the others. What only one of them needs is loaded
-// when it is needed: the memory of processes that do without is measured as well.
+// A target is a store or a host on which workloads run. It knows how to open an engine, and
+// every workload that names it among its targets gives figures for it. The code that only one target needs is loaded
+// on demand, because the memory of processes without it is measured as well.
 
 import { type Engine, Perdure, type StoreProvider } from "perdure"
 import { workflows } from "./bench-workflows.ts"
@@ -12,15 +12,15 @@ import type { Folders } from "./workload.ts"
 export interface Target {
   readonly id: string
   readonly title: string
-  /** The goals are about stores that keep what they are told; this one is there to compare with. */
+  /** The target is for comparison only: goals hold for durable stores. */
   readonly hasNoGoals?: true
   /** A server that the run starts before its workloads. */
   readonly needs?: "postgres"
-  /** On what is in the folder, or on what belongs to it elsewhere; with all defaults. */
+  /** The store of a folder, or of the schema that belongs to the folder, with default settings. */
   store(folder: string): StoreProvider
-  /** The floor for the rows that a closed engine left there. */
+  /** The floor for the rows that a closed engine left in a folder. */
   floor?(folders: Folders, captured: string): Promise<Floor>
-  /** Fills what is in the folder with so many rows of instances and journals, faster than engines do it. */
+  /** Fills the store of a folder with `rows` rows of instances and journals, faster than engines can. */
   crowd?(folder: string, rows: number, progress: (text: string) => void): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export const targets = [
   { id: "memory", title: "memory", hasNoGoals: true, store: storeInMemory },
 ] as const satisfies readonly Target[]
 
-/** Its engines are in the objects of a workerd (bench/objects), and its workloads know them. */
+/** The engines of this target are in the objects of a workerd (bench/objects), and only its workloads open them. */
 function onlyInItsObject(): never {
   throw new Error("an engine in a Durable Object is opened by its object")
 }
@@ -57,7 +57,7 @@ export function targetCalled(id: string): Target {
   return found
 }
 
-/** An engine as users get it: all defaults. */
+/** Opens an engine with the default settings, as users do. */
 export function openOn(target: Target, folder: string, store: StoreProvider = target.store(folder)): Promise<Engine> {
   return Perdure.open({ store, workflows })
 }
@@ -67,7 +67,7 @@ export async function floorOn(target: Target, folders: Folders, captured: string
   return target.floor(folders, captured)
 }
 
-/** A store that tells how many turns went into each of its transactions. */
+/** Wraps a store, and reports how many turns went into each of its transactions. */
 export function countingStore(inner: StoreProvider, onCommit: (turns: number) => void): StoreProvider {
   return {
     name: inner.name,

@@ -3,7 +3,7 @@ import { sequence } from "./bench-workflows.ts"
 
 export const steps = 10
 
-/** Starts so many instances at once. Milliseconds from the first start to the last result. */
+/** Starts `instances` instances at once, and returns the milliseconds from the first start to the last result. */
 export async function runThroughput(engine: Engine, instances: number): Promise<number> {
   const startedAt = performance.now()
   const results = await Promise.all(

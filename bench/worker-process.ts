@@ -1,4 +1,4 @@
-// A process that only executes: `node worker-process.js <target> <folder> <steps at a time>`. It says when it is ready, and ends with its parent.
+// A process that executes workflows and starts none: `node worker-process.js <target> <folder> <steps at a time>`. The process reports when it is ready, and ends with its parent.
 
 import { Perdure } from "perdure"
 import { workflows } from "./bench-workflows.ts"

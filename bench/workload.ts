@@ -1,4 +1,4 @@
-// What a workload is: code that measures one round, and a list of what the numbers of a round mean.
+// A workload is code that measures one round, and a list of figures that explain the numbers of a round.
 
 import type { Growth } from "./growth.ts"
 import type { Target, TargetId } from "./target.ts"
@@ -7,16 +7,16 @@ import type { Target, TargetId } from "./target.ts"
 export type Sample = Readonly<Record<string, number>>
 
 export interface Figure {
-  /** The number's name in the sample. */
+  /** The key of the number in the sample. */
   readonly key: string
   readonly label: string
   readonly unit: string
-  /** The number that it is compared with; the ratio is figure ÷ floor. */
+  /** The number with which the figure is compared. The ratio is figure ÷ floor. */
   readonly floor?: { readonly key: string; readonly unit: string }
   readonly goal?: Goal
-  /** Of targets that have another goal, or none. */
+  /** The goals of targets that have another goal or none. */
   readonly goals?: Readonly<Partial<Record<TargetId, Goal | undefined>>>
-  /** It can be measured there alone. */
+  /** The only targets on which the figure can be measured. */
   readonly on?: TargetId | readonly TargetId[]
 }
 
@@ -27,25 +27,25 @@ export interface Goal {
 }
 
 export interface Workload {
-  /** As in `--only`; what follows a dash is chosen by what stands before it as well. */
+  /** The id for `--only`. The part before a dash also chooses the workload. */
   readonly id: string
-  /** What it runs on; default: SQLite alone. */
+  /** The targets of the workload; default: SQLite only. */
   readonly targets?: readonly TargetId[]
   readonly title: string
   readonly figures: readonly Figure[]
-  /** Where the figures are the same things at several sizes. */
+  /** Set if the workload measures the same figures at several sizes. */
   readonly growth?: Growth
-  /** A round needs a heap of its own: each has its own process, and none of them warms up. */
+  /** Each round needs a heap of its own, so it has a process of its own, and no warm-up. */
   readonly processPerRound?: true
-  /** Called once per process; the function that it gives measures one round per call. The first call is not counted. */
+  /** Called once per process. The returned function measures one round per call. The first call does not count. */
   readonly prepare: (folders: Folders, setting: Setting) => Promise<() => Promise<Sample>>
 }
 
 export interface Setting {
   readonly target: Target
-  /** Tells whoever waits what is under way. */
+  /** Reports the operation under way. */
   readonly progress: (text: string) => void
-  /** There is nothing to do for a while: the process of the next round may begin. */
+  /** Reports that the process is idle for a while, so that the next round may begin. */
   readonly resting: () => void
 }
 

@@ -1,4 +1,4 @@
-// On the real Node host and SQLite, in a process of its own: what a server needs to answer stays within bounds.
+// The memory that a server needs for an answer stays within bounds. Measured in a process of its own, on the real Node host and SQLite.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -22,6 +22,6 @@ it("a small payload that would be 400 MB of JSON costs a server little, however 
   expect(started).toBe(201)
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => [200, 200, 406]).flat())
   expect(Math.max(...answers.map(({ length }) => length))).toBeLessThan(10_000)
-  // One answer of 400 MB took three times as much.
+  // One answer of 400 MB would take three times as much.
   expect(grownBytes).toBeLessThan(400 * megabyte)
 }, 60_000)

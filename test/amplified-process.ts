@@ -1,5 +1,5 @@
-// Run by amplification.test.ts as a process of its own: serves an instance whose payload is 1 MB as it is stored and 400 MB as plain JSON, asks for it,
-// and prints the answers and by how many bytes the memory of the process has grown.
+// amplification.test.ts runs this process. It serves an instance whose payload is 1 MB as stored and 400 MB as plain JSON, and asks for the payload.
+// It prints the answers, and by how many bytes its memory has grown.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

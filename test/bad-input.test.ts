@@ -1,4 +1,4 @@
-// What callers and workflow code get wrong: each with its code, a message that says the way out, and nothing lost.
+// Mistakes of callers and of workflow code. Each gets an error code and a message with advice, and nothing is lost.
 
 import { type Client, type Context, PerdureError, workflow } from "perdure"
 import { createTestEngine, type TestEngine, type TestEngineOptions } from "../src/testing/test-engine.ts"

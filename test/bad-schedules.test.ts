@@ -1,4 +1,4 @@
-// What callers of schedules get wrong: each with its code, a message that says the way out, and nothing changed.
+// Mistakes of callers of schedules. Each gets an error code and a message with advice, and nothing is changed.
 
 import { type Context, PerdureError, workflow } from "perdure"
 import { createTestEngine, type TestEngine } from "perdure/testing"

@@ -1,4 +1,4 @@
-// A Buffer keeps its type: what the compiler says of it is what comes back, live and on replay.
+// A Buffer keeps its type: live and on replay, code gets a Buffer back, as the compiler says.
 
 import { Buffer } from "node:buffer"
 import { type Context, workflow } from "perdure"

@@ -1,5 +1,5 @@
-// Any interleaving of what happens to instances and of those who follow them, who may leave at any place and go on from its cursor:
-// each sees everything once, and what belongs to one instance in its order.
+// Random interleavings of turns and of followers of the change stream, which may leave at any change and continue from its cursor.
+// Each follower sees every change once, and the changes of one instance in their order.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ const flow = workflow("flow", async (ctx: Context, steps: number) => {
   return ctx.waitForEvent("word")
 })
 
-/** Reads so many, leaves, and goes on later from where it stood, or from the last change that it got. */
+/** Reads some changes, leaves, and continues later from its own cursor or from the last change that it got. */
 class Reader {
   readonly seen: Change[] = []
   readonly #instance: string | undefined
@@ -43,7 +43,7 @@ class Reader {
     }
   }
 
-  /** What it waits for when it leaves comes again to whoever goes on from its cursor. */
+  /** The change for which the reader waits when it leaves comes again after its cursor. */
   async leave(byOwnCursor: boolean): Promise<void> {
     const iterator = this.#iterator
     this.#iterator = undefined
@@ -77,7 +77,7 @@ async function run(commands: readonly Command[], store: StoreProvider | undefine
   const readers = [new Reader(undefined), new Reader(undefined), new Reader("a"), new Reader("b")]
   const deleted = new Set<string>()
   const refused = (error: unknown) => expect(error).toMatchObject({ name: "PerdureError" })
-  // Those of one instance begin with an instance that is there.
+  // The instance exists before its changes are followed.
   await engine.start(flow, { id: "a", input: 1 })
   await engine.start(flow, { id: "b", input: 2 })
   const read = async (index: number, count: number) => {

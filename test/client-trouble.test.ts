@@ -1,4 +1,4 @@
-// The client of an HTTP API that cannot be relied on: nothing is done twice, nothing is lost, and where neither can be had it says so.
+// A client of an unreliable HTTP API. It does nothing twice and loses nothing. Where it cannot know, it says so.
 
 import { createServer, request as httpRequest } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -259,7 +259,7 @@ describe("a stream that breaks", () => {
     await engine.settle()
     const iterator = client.changes()[Symbol.asyncIterator]()
     const first = await iterator.next()
-    // The connection is read to its end first.
+    // The client first reads the open connection to its end.
     network.faults = times("refused", 1_000)
     const rest = async () => {
       for (let i = 0; i < 3; i++) await iterator.next()

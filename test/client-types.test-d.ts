@@ -52,7 +52,7 @@ await client.schedules.create("daily", { workflow: order, cron: "0 2 * * *", inp
 
 for await (const change of client.changes()) exactly<string | undefined>()(change.data.step)
 
-// What an engine is made of is no part of its type.
+// The components of an engine are no part of its type.
 // @ts-expect-error for Perdure itself
 void engine.parts
 // @ts-expect-error for Perdure itself

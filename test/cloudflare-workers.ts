@@ -1,4 +1,4 @@
-/** Stands for the module that only workerd has. */
+/** A stand-in for the module `cloudflare:workers`, which only workerd has. */
 export class DurableObject {
   protected readonly ctx: unknown
   protected readonly env: unknown

@@ -1,5 +1,5 @@
-// What the compiler says to the mistakes that people make most. Each message names the thing that is wrong, at its place, and nothing else: under the
-// newest TypeScript and under the oldest that we support.
+// The compiler's messages for the most frequent mistakes. A message names only the mistake, at its place, under the newest TypeScript and under the oldest
+// version that we support.
 
 import { execFile } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -125,7 +125,7 @@ const mistakes: readonly Mistake[] = [
 let folder: string
 const fileOf = (index: number) => `mistake-${index}.ts`
 
-/** A project whose package "perdure" is our sources. */
+/** Makes a project whose package "perdure" is our sources. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "perdure-messages-"))
   const modules = join(folder, "node_modules")
@@ -142,7 +142,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What the compiler prints of each file. */
+/** The messages of the compiler for each file. */
 async function messagesOf(compiler: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const args = [join(root, compiler), "-p", folder, "--pretty", "false"]
   const stdout = await promisify(execFile)(process.execPath, args, { timeout: 240_000 }).then(
@@ -150,7 +150,7 @@ async function messagesOf(compiler: string): Promise<ReadonlyMap<string, readonl
     (error: { readonly stdout: string }) => error.stdout,
   )
   const messages = new Map<string, string[]>()
-  // Lines that belong to the message before them begin with spaces.
+  // A line that continues a message begins with spaces.
   for (const line of stdout.split("\n").filter((text) => text !== "" && !text.startsWith(" "))) {
     const match = /(mistake-\d+\.ts)\(\d+,\d+\): error TS\d+: (.*)$/.exec(line)
     const [file, message] = match ? [match[1] ?? "", match[2] ?? ""] : ["elsewhere", line]

@@ -1,4 +1,4 @@
-// Run by containment.test.ts as a process of its own: leaves a promise rejected where the argument says, then works on.
+// containment.test.ts runs this process. It leaves a rejected promise at the place that its argument names, and continues to work.
 
 import { type Context, type Logger, Perdure, workflow } from "../src/index.ts"
 import { sqlite } from "../src/sqlite.ts"
@@ -41,7 +41,7 @@ const flow = workflow("flow", { onCompleted: () => forget("hook") }, async (ctx:
   return value
 })
 
-/** Still under way when the engine closes; what it started of its own is told to stop then. */
+/** Still runs when the engine closes. Its signal then tells its own work to stop. */
 const stubborn = workflow("stubborn", (ctx) =>
   ctx.do("work", ({ signal }) => {
     void new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error(`forgotten in ${place}`))))
@@ -70,7 +70,7 @@ const handle = await engine.start(flow, { id: "i" })
 const result = await handle.result()
 for (let i = 0; i < 5; i++) await macrotask()
 isAsked = true
-// It is over and has left memory: its code runs once more.
+// The instance has ended and left memory, so the query runs its code again.
 if (place?.includes("query")) await handle.query("q")
 await other.sendEvent("shout")
 await other.update("u")

@@ -20,7 +20,7 @@ export interface TransactionBed {
     finish: (balance: number, step: TransactionStep) => T,
     options?: StepOptions<T>,
   ): Promise<T>
-  /** Those of ada and bob. */
+  /** The balances of ada and bob. */
   balances(): Promise<readonly number[]> | readonly number[]
   /** Lets the pauses between attempts pass. */
   passRetries(): Promise<void>

@@ -1,4 +1,4 @@
-// The examples in JSDoc compile, beside what their reader has.
+// The examples in JSDoc compile, together with the declarations that their reader has.
 
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -46,7 +46,7 @@ import { sqlite } from "perdure/sqlite"
 import { createTestEngine } from "perdure/testing"
 `
 
-/** What follows `@example` in a comment, without the asterisks. */
+/** The code after `@example` in a comment, without the asterisks. */
 function exampleIn(comment: string): string | undefined {
   const lines = comment.split("\n").map((line) => line.replace(/^\s*\* ?/, ""))
   const from = lines.indexOf("@example")

@@ -1,4 +1,4 @@
-// Whoever writes a program with Perdure reads our words in an editor first: every public name says what it does.
+// Every public name has JSDoc, because users read it in their editor first.
 
 import { describe, expect, it } from "vitest"
 import { Documentation } from "../tools/house-rules/documentation.ts"

@@ -1,4 +1,4 @@
-// On the real Node host: how promises of senders, of the inbox and of the instance interleave is what it is about.
+// The order of events for concurrent senders. It needs the real Node host, because it depends on how promises of senders, inbox and instance interleave.
 
 import { type Context, Perdure, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"

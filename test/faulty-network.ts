@@ -1,24 +1,24 @@
-// A server behind a bad network, in one process and without real time: what is to happen to each request is said before.
+// A server behind a bad network, in one process and without real time. The test sets in advance what happens to each request.
 
 import { type Client } from "perdure"
 import { createHttpApp } from "perdure/http"
 import type { RetryPacing } from "../src/http-client/retry-pacing.ts"
 
 /**
- *   refused     nobody listens                      reset     it is carried out, and the answer is lost
- *   unavailable somebody on the way answers 503     broken    it is carried out, and the answer breaks off
- *   html        somebody on the way answers 200     silent    it is carried out, and no answer comes
- *   code        the server answers with this error, and has done nothing
- *   cut         a stream ends after so many bytes, in the midst of an event
+ *   refused     no server listens                   reset     the server handles the request, and the response is lost
+ *   unavailable a proxy responds with 503           broken    the server handles the request, and the response breaks off
+ *   html        a proxy responds with 200           silent    the server handles the request, and no response comes
+ *   code        the server responds with this error, and has done nothing
+ *   cut         a stream ends after this many bytes, in the middle of an event
  */
 export type Fault = "refused" | "reset" | "unavailable" | "broken" | "html" | "silent" | { readonly cut: number } | { readonly code: string }
 
 const failed = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) })
 
 export class FaultyNetwork {
-  /** What happens to the next requests, in order; undefined, and whatever comes after: nothing. */
+  /** The faults of the next requests, in order. Undefined is no fault, and later requests have no fault. */
   faults: (Fault | undefined)[] = []
-  /** What was asked for: `<method> <path>`. */
+  /** The requests so far: `<method> <path>`. */
   readonly seen: string[] = []
   readonly #app: ReturnType<typeof createHttpApp>
 
@@ -43,7 +43,7 @@ export class FaultyNetwork {
   }
 }
 
-/** The bytes before the cut arrive: an error would take back what is not read yet, so it comes with the next pull, which is when the bytes are read. */
+/** The bytes before the cut arrive. An error would discard unread bytes, so it comes with the next pull, after the bytes were read. */
 function cutOff(body: ReadableStream<Uint8Array>, bytes: number): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let left = bytes
@@ -62,7 +62,7 @@ function cutOff(body: ReadableStream<Uint8Array>, bytes: number): ReadableStream
   })
 }
 
-/** Time that passes as soon as nothing else is to be done, but for what a caller has patience with. */
+/** Virtual time for retries. Waits of less than 15 s pass at once; longer waits pass only on request. */
 export class TestPace implements RetryPacing {
   #now = 0
   readonly #patient = new Set<() => void>()
@@ -89,7 +89,7 @@ export class TestPace implements RetryPacing {
     }
   }
 
-  /** The patience of all who wait is at its end. */
+  /** Lets all long waits pass. */
   runOut(): void {
     for (const fire of [...this.#patient]) fire()
   }

@@ -1,4 +1,4 @@
-// A large burst on one key: it drains by itself, each instance costs the same number of calls, and no timer is set to look again.
+// A large burst on one key drains by itself. Each instance costs the same number of calls, and no timer polls.
 
 import { type Context, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
@@ -10,7 +10,7 @@ interface Job {
   readonly key: string
 }
 
-/** A store that counts the calls of its journal. */
+/** Wraps a store, and counts the calls of its journal. */
 function counted(inner: StoreProvider, calls: Map<string, number>): StoreProvider {
   return {
     name: inner.name,
@@ -19,7 +19,7 @@ function counted(inner: StoreProvider, calls: Map<string, number>): StoreProvide
       const journal = new Proxy(store.journal, {
         get: (target, name) => {
           const method: unknown = Reflect.get(target, name)
-          // Some are optional.
+          // Some methods are optional.
           if (typeof method !== "function") return method
           return (...args: unknown[]) => {
             calls.set(String(name), (calls.get(String(name)) ?? 0) + 1)
@@ -69,7 +69,7 @@ it.each(cases)(
     await engine.settle()
     expect(await engine.count({}, "status")).toEqual({ completed: burst })
     expect(most).toBe(limit)
-    // Time stood still: whoever would have looked again by a timer would still wait for it.
+    // The clock did not move, so a timer that polls would still be set.
     expect(engine.host.nextTimerAt()).toBeGreaterThan(engine.now() + 86_400_000)
     const counts = ["claim", "nextDueAt", "commit", "release", "readInbox", "owned", "unread"].map((call) => ({ call, count: calls.get(call) ?? 0 }))
     expect(counts.filter(({ count }) => count >= 1.2 * burst)).toEqual([])

@@ -1,4 +1,4 @@
-// What callers get wrong about flow control: each with its code, and a message that says the way out.
+// Mistakes of callers in flow control. Each gets an error code and a message with advice.
 
 import { type Context, type PerdureError, workflow, type WorkflowSettings } from "perdure"
 import { createTestEngine } from "perdure/testing"

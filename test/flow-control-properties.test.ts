@@ -1,5 +1,5 @@
-// Random limits, keys, priorities, steps, sleeps, waits, controls and crashes: whatever happens, no limit is exceeded at any moment,
-// nobody waits for a slot that is free, nothing is left behind, and all comes to its end.
+// Random limits, keys, priorities, steps, sleeps, waits, controls and crashes. No limit is ever exceeded, no instance waits for a free slot, nothing is
+// left behind, and all instances end.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -58,7 +58,7 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
   { minLength: 5, maxLength: 60 },
 )
 
-/** How many are inside a step at the same moment, of each key and of all. Those of a life that has ended do not count. */
+/** Counts the instances inside a step, by key and in all. Steps of a crashed engine do not count. */
 class Crowd {
   readonly #inside = new Map<string, number>()
   readonly #exceeded: string[]
@@ -69,7 +69,7 @@ class Crowd {
     this.#bound = bound
   }
 
-  /** Whoever is told to stop has left: its instance is over, and what it still does counts no more. */
+  /** A step counts until its signal aborts: its instance has then ended. */
   async pass(keys: readonly string[], signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     let isInside = true
     const leave = () => {
@@ -96,7 +96,7 @@ class Bed {
   readonly exceeded: string[] = []
   readonly handles: Handle[] = []
   readonly #limits: Limits
-  /** The largest that was in force: those who are in when a limit is lowered may finish. */
+  /** The largest limit that was in force, because running instances may finish after a limit is lowered. */
   readonly #most: { all: number; each: number }
   readonly engine: Promise<TestEngine>
   #crowd = this.#newCrowd()
@@ -175,7 +175,7 @@ class Bed {
     }
   }
 
-  /** Nobody waits for a slot of a limit that has one. */
+  /** The limits that have a free slot while an instance waits for it. */
   async idleLimits(): Promise<string[]> {
     const { flow, directory } = (await this.engine).current.parts.store
     const found: string[] = []
@@ -198,7 +198,7 @@ class Bed {
     return engine.count({}, "status")
   }
 
-  /** As many as the limits allow are in at once: no slot was lost. */
+  /** How many instances run at once in the end. It equals the limits if no slot was lost. */
   async capacity(): Promise<number> {
     const engine = await this.engine
     const endless = workflow("flow", this.#options(), async (ctx: Context, _input: Job) => ctx.do("stay", () => new Promise<never>(() => undefined)))

@@ -1,4 +1,4 @@
-// A turn that is written together with what a user's transaction wrote gives slots back like any other.
+// A turn that is written together with the user's transaction releases slots like any other turn.
 
 import { type Context, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"

@@ -1,4 +1,4 @@
-// The house rules that a machine can check. A rule has no list of exempted files: whoever needs one has found a flaw in the design, or in the rule.
+// The house rules that a machine can check. A rule has no list of exempted files. A need for an exemption shows a flaw in the design, or in the rule.
 
 import { readFileSync } from "node:fs"
 import { posix } from "node:path"
@@ -30,7 +30,7 @@ type Layer = (typeof layers)[number]
 
 const programs: readonly Layer[] = ["cli", "testing"]
 
-/** Besides itself. An entry may import everything, and the command line, which is a program, also entries. */
+/** The layers that each layer may import besides itself. An entry may import every layer. The command line is a program, and may also import entries. */
 const mayImport: Record<Layer, readonly Layer[]> = {
   core: [],
   ports: ["core"],
@@ -41,7 +41,7 @@ const mayImport: Record<Layer, readonly Layer[]> = {
   hosts: ["engine", "ports", "core"],
   dialects: ["engine", "client-api", "core"],
   http: ["engine", "client-api", "core"],
-  /** It takes the wire format from the server. */
+  /** The client shares the wire format of the server. */
   "http-client": ["http", "client-api", "core"],
   observe: ["engine", "client-api", "core"],
   archive: ["engine", "client-api", "core"],
@@ -62,11 +62,11 @@ function layerOf(path: string): Layer | "entry" | undefined {
 
 const sources = readSourceFiles("src")
 const modules = sources.filter((file) => !file.isTest)
-/** Suites for stores and hosts stand beside the test kit, and do not ship: tsconfig.build.json leaves them out. */
+/** The package does not contain the suites for stores and hosts, which lie beside the test kit: tsconfig.build.json leaves them out. */
 const shipped = modules.filter((file) => !/^src\/testing\/(store-conformance|host-conformance|client-conformance|scenarios)\//.test(file.path))
 const entries = modules.filter((file) => layerOf(file.path) === "entry")
 
-/** Fails with the whole list, one finding a line. */
+/** Fails with the list of findings, one a line. */
 function expectNone(rule: string, findings: readonly string[]): void {
   expect(findings, `${rule}\n  ${findings.join("\n  ")}\n`).toEqual([])
 }
@@ -89,7 +89,7 @@ const places = (files: readonly SourceFile[], isOffence: (node: Node) => boolean
       .map((node) => `${placeOf(file, node)}  ${file.text.slice(node.start, node["end"] as number).split("\n")[0]}`),
   )
 
-/** Files and packages that are loaded with a file, itself included: what is imported as a type is not. */
+/** All files and packages that are loaded with a file, including the file itself. Imports of types load nothing. */
 function loadedBy(entry: string): readonly string[] {
   const byPath = new Map(sources.map((file) => [file.path, file]))
   const loaded = new Set<string>()
@@ -205,7 +205,7 @@ describe("imports", () => {
     const findings = shipped.flatMap((file) =>
       file.imports
         .filter(({ specifier, file: imported }) => imported === undefined && !specifier.startsWith("node:"))
-        // A module of the platform, as those of Node are.
+        // This module belongs to the platform, as the modules of Node do.
         .filter(({ specifier }) => !(specifier === "cloudflare:workers" && file.path.startsWith("src/cloudflare/")))
         .filter(({ specifier }) => !allowed.some((name) => specifier === name || specifier.startsWith(`${name}/`)))
         .map(({ specifier }) => `${file.path} imports ${specifier}`),

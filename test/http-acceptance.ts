@@ -1,4 +1,4 @@
-// What whoever serves the two workflows of the examples has to pass, over HTTP and nothing else.
+// The acceptance test for every server of the two example workflows, over HTTP only.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { expect } from "vitest"
@@ -11,7 +11,7 @@ export async function call(url: string, path: string, body?: unknown): Promise<[
   return [response.status, (await response.json()) as Record<string, unknown>]
 }
 
-/** Looks again and again; fails if it has not come to that within the time. */
+/** Polls until an instance has the status. Fails if that takes longer than `withinMs`. */
 export async function becomes(url: string, path: string, status: string, withinMs: number): Promise<Record<string, unknown>> {
   for (const end = Date.now() + withinMs; ;) {
     const [, instance] = await call(url, path)
@@ -21,7 +21,7 @@ export async function becomes(url: string, path: string, status: string, withinM
   }
 }
 
-/** A workflow is started, sleeps, waits, is approved, completes, and is listed before those that were there. */
+/** A workflow starts, sleeps, waits, is approved, completes, and is listed before the older instances. */
 export async function acceptTest(url: string, { listedBefore = [] }: { readonly listedBefore?: readonly string[] } = {}): Promise<void> {
   expect(await call(url, "/")).toEqual([200, { status: "ok", workflows: ["test", "order"] }])
   const startedAt = Date.now()

@@ -1,4 +1,4 @@
-// Every kind of request to the HTTP API, for tests that look at what its answers say.
+// Every kind of request to the HTTP API, for tests that examine the responses.
 
 import { createHttpApp } from "perdure/http"
 import type { Client, Logger } from "perdure"
@@ -52,7 +52,7 @@ export interface SeenAnswers {
   readonly log: readonly { readonly id: unknown; readonly error: unknown }[]
 }
 
-/** What the API answers to each, and what its log has. Streams are read for a moment. */
+/** Sends all requests, and returns the responses and the log. Streams are read for a moment. */
 export async function askForAll(client: Client): Promise<SeenAnswers> {
   const log: { id: unknown; error: unknown }[] = []
   const logger: Pick<Logger, "error"> = { error: (_, data) => void log.push({ id: data?.["id"], error: data?.["error"] }) }
@@ -61,7 +61,7 @@ export async function askForAll(client: Client): Promise<SeenAnswers> {
   for (const [method, path, body] of requests) {
     const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }) }
     const response = await Promise.race([app.request(path, init), after(patienceMs)])
-    // Some calls wait for their store, and answer when it is there again.
+    // Some calls wait until their store is available again.
     if (response === undefined) continue
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true
     answers.push({ request: `${method} ${path}`, status: response.status, text: isStream ? await beginningOf(response) : await response.text() })
@@ -89,7 +89,7 @@ async function beginningOf({ body }: Response): Promise<string> {
   return text
 }
 
-/** No answer has a secret, and each failure of the server has a code, a plain sentence and an id under which the log has the error. */
+/** Expects that no response contains a secret. A server error has a code, a plain sentence, and an id under which the log has the error. */
 export function expectNoSecrets({ answers, log }: SeenAnswers, secrets: RegExp): void {
   expect(answers.filter(({ text }) => secrets.test(text))).toEqual([])
   const ids = new Set(log.map(({ id }) => id))

@@ -8,7 +8,7 @@ import { z } from "zod"
 import { recogniseOwnFrames } from "../src/hosts/node/own-frames.ts"
 import { decodeRich, encodeRich, richType } from "../src/http/wire-format.ts"
 
-// As a server on Node does.
+// A server on Node does this too.
 recogniseOwnFrames()
 
 const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async (ctx: Context<{ approval: { approved: boolean } }>, input) => {
@@ -41,7 +41,7 @@ const limited = workflow("limited", { concurrency: { limit: 2 } }, async (ctx: C
 
 export const workflows = [greet, counter, failing, limited]
 
-/** An app on an engine in virtual time: what a call leads to has happened when it is answered. */
+/** An app on an engine in virtual time. All consequences of a call have happened when the call returns. */
 export class HttpApi {
   readonly engine: TestEngine
   readonly logged: string[] = []
@@ -59,7 +59,7 @@ export class HttpApi {
     return response
   }
 
-  /** The status and the body. */
+  /** Sends a request, and returns the status and the body. */
   async json(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<[number, unknown]> {
     const response = await this.call(method, path, body, headers)
     const text = await response.text()

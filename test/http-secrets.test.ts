@@ -1,4 +1,4 @@
-// What the HTTP API says when its store fails: a code, a plain sentence and an id of the log, and nothing of how the server is made.
+// The responses of the HTTP API when its store fails: a code, a plain sentence and an id of the log, and no detail of the server.
 
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -108,7 +108,7 @@ describe("the HTTP API", () => {
       Object.defineProperty(store, part, { value: whole, configurable: true, writable: true })
       expectNoSecrets(seen, secrets)
     }
-    // Parts that were made before keep what they were given: a client that fails at everything has the rest.
+    // Routes keep the client that they were created with, so a second app gets a client whose calls all fail.
     const failing = new Proxy({} as Client, {
       get: (_target, name) => (name === "parts" ? undefined : name === "schedules" || name === "limits" ? failing : () => Promise.reject(errorOf())),
     })

@@ -18,7 +18,7 @@ const undoing = workflow("undoing", async (ctx: Context<Events>) => {
   await ctx.do("work", () => 1, { rollback: () => endless })
   throw new Error("broken")
 })
-/** Deployed over `waiting`, whose journal it does not fit. */
+/** A new version of `waiting` that does not match the journal. */
 const mistaken = workflow("waiting", async (ctx) => ctx.sleep("letter", "1d"))
 
 /** Brings an instance "a" into the state of a row. */
@@ -127,7 +127,7 @@ async function stateOf(handle: Handle): Promise<string> {
   return phase === undefined ? status : `${status}, ${phase}`
 }
 
-/** What a control does, in the words of the table. */
+/** The effect of a control, in the words of the table. */
 async function observe(engine: TestEngine, control: string): Promise<string> {
   const handle = engine.get("a")
   const before = await stateOf(handle)

@@ -9,15 +9,15 @@ import { type ObjectEngine, wait, type WorkerEnv } from "./object-engine.ts"
 type Rows = readonly JournalRow[]
 
 interface Captured {
-  /** By workflow and number of steps. */
+  /** The rows of whole instances, by workflow and number of steps. */
   readonly whole: ReadonlyMap<string, Rows>
   readonly afterEvent: Rows
 }
 
-/** Once for a Worker: workflows that are run between two rounds of another would be measured with that one. */
+/** Captured once for a Worker: workflows that run between two rounds would be measured with these rounds. */
 let captured: Captured | undefined
 
-/** The bare object, given the rows that the engine has written for the same. */
+/** The bare object, which gets the rows that the engine wrote for the same workload. */
 export class BareEngine implements ObjectEngine {
   readonly #env: WorkerEnv
 
@@ -92,7 +92,7 @@ export class BareEngine implements ObjectEngine {
   }
 }
 
-/** What the index hears of an instance that began and ended. */
+/** The update that the index gets for an instance that began and ended. */
 function newsOf(id: string): IndexUpdate {
   const now = Date.now()
   const row: IndexUpdate["row"] = {

@@ -11,7 +11,7 @@ const instanceColumns = "id, incarnation, workflow, version, created_at, updated
 const journalColumns = "instance, position, count, run, at, turn, entries"
 
 const watchdogMs = 10_000
-/** Who waits for the result is answered before the index is told. */
+/** The caller gets the result before the index gets its update. */
 const answerMs = 3
 
 /** The floor: an object that writes the engine's own rows into the engine's own tables, and does nothing else. */
@@ -28,7 +28,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
     await this.append(rows, isSynced)
   }
 
-  /** What the first call begins is over when it is answered, mostly. */
+  /** Creates the instance, with an alarm and an update of the index, as the engine does. */
   async createWatched(rows: readonly JournalRow[], news: IndexUpdate): Promise<void> {
     void this.ctx.storage.setAlarm(Date.now() + watchdogMs)
     await this.create(rows, true)
@@ -39,7 +39,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
     return this.ctx.storage.sql.exec("SELECT max(position) FROM perdure_journal").raw().toArray().length
   }
 
-  /** As an index is told, and the object has then nothing left to do. */
+  /** Updates the index, after which the object has nothing left to do. */
   async #tell(news: IndexUpdate): Promise<void> {
     await wait(answerMs)
     const { BARE } = this.env
@@ -53,7 +53,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
     await this.#shard.indexWrite(news)
   }
 
-  /** A turn, and the wait until it is durable, for each row. */
+  /** Writes each row as a turn, and waits until the turn is durable. */
   async append(rows: readonly JournalRow[], isSynced: boolean): Promise<void> {
     const driver = new ObjectSqlDriver(this.ctx.storage, objectTableDefinitions)
     const insert = driver.prepare(`INSERT INTO perdure_journal (${journalColumns}) VALUES (1, ?, ?, ?, ?, ?, ?)`)
@@ -63,7 +63,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
     }
   }
 
-  /** How late the alarm is. */
+  /** Sleeps, and returns how late the alarm is, in milliseconds. */
   async sleep(ms: number): Promise<number> {
     this.#wakeAt = Date.now() + ms
     await this.ctx.storage.setAlarm(this.#wakeAt)

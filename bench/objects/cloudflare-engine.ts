@@ -1,6 +1,6 @@
 import { type NativeInstance, type ObjectEngine, wait, type WorkerEnv } from "./object-engine.ts"
 
-/** Cloudflare's own engine as miniflare runs it. Nobody is told of an end there: it is asked every millisecond. */
+/** Cloudflare's own engine as miniflare runs it. It does not announce the end of an instance, so the status is polled every millisecond. */
 export class CloudflareEngine implements ObjectEngine {
   readonly #env: WorkerEnv
 
@@ -15,7 +15,7 @@ export class CloudflareEngine implements ObjectEngine {
 
   async awaiting(): Promise<() => Promise<void>> {
     const instance = await this.#env.NATIVE.create({ params: { steps: 0, event: true } })
-    // Its local engine says "running" of some that wait; by then they do.
+    // The local engine reports some waiting instances as "running". After these polls they wait.
     for (let tries = 0; tries < 50 && (await instance.status()).status !== "waiting"; tries++) await wait(1)
     return async () => {
       await instance.sendEvent({ type: "go", payload: 1 })

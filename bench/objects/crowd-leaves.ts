@@ -1,5 +1,5 @@
 /**
- * Objects that nobody asks leave memory after ten seconds. A crowd of them that is still there halves the speed of the next one, and to close all their
- * databases takes the time of whoever is measured meanwhile: so crowds wait until the one before has left.
+ * Idle objects leave memory after ten seconds. A crowd of objects in memory halves the speed of the next crowd, and closing their
+ * databases takes time from the next measurement. So a crowd waits until the crowd before it has left memory.
  */
 export const crowdLeavesMs = 13_000

@@ -7,14 +7,14 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare"
 import { build, type Rollup } from "vite"
 import { crowdLeavesMs } from "./crowd-leaves.ts"
 
-/** Also where this is compiled: what is bundled is the source. */
+/** The folder of the sources, also for compiled code, because the sources are bundled. */
 const here = new URL(import.meta.url.includes("/.build/") ? "../../objects/" : "./", import.meta.url)
 const source = (path: string) => fileURLToPath(new URL(path, here))
 
 export interface BenchOptions {
-  /** Where the storage goes. In the system's temporary folder nobody has chosen it, and memory is better: a disk drowns what is measured in noise. */
+  /** The folder of the storage. If the user chose none, memory is better than a disk, which adds noise. */
   readonly folder: string
-  /** With @durable-effect/workflow, which is installed with the other peers. */
+  /** Includes @durable-effect/workflow, which is installed with the other peers. */
   readonly withEffect?: boolean
 }
 
@@ -51,7 +51,7 @@ export class ObjectBench {
     return new ObjectBench(miniflare, folder)
   }
 
-  /** Before a crowd, and after one, those of the measurement before leave memory first. */
+  /** Measures a workload. Before and after a crowd, the objects of the measurement before have to leave memory first. */
   async measure(engine: string, workload: string, isCrowd = false): Promise<Readonly<Record<string, number>>> {
     const last = this.#last
     this.#last = isCrowd ? "crowd" : "few"

@@ -1,22 +1,22 @@
 import type { DurableObjectNamespace } from "cloudflare:workers"
 
-/** What every engine in the Worker is asked to do. */
+/** The operations that every engine in the Worker is measured by. */
 export interface ObjectEngine {
-  /** Before the clock runs. */
+  /** Called before the time is measured. */
   prepare?(): Promise<void>
-  /** From the start to the result, so many steps, one after another or at once. */
+  /** Runs an instance from its start to its result, with `steps` steps one after another or at once. */
   run(steps: number, isParallel?: boolean): Promise<void>
-  /** Starts one that waits for an event; what it gives sends that event and resolves when the instance has ended. Not of engines without events. */
+  /** Starts an instance that waits for an event. The returned function sends this event, and resolves when the instance has ended. Engines without events lack it. */
   awaiting?(): Promise<() => Promise<void>>
-  /** Starts one that waits for so many events; what it gives sends them at once and resolves when the instance has taken all of them. */
+  /** Starts an instance that waits for `events` events. The returned function sends them at once, and resolves when the instance has taken all of them. */
   taking?(events: number): Promise<() => Promise<void>>
-  /** Resolves when a sleep has ended; what it gives says how many milliseconds late. */
+  /** Resolves when a sleep has ended. The returned function returns how many milliseconds late it ended. */
   sleep(ms: number): Promise<() => Promise<number>>
-  /** It is measured whether a step of a long sequence costs more. */
+  /** Set if long sequences are measured, to see whether their steps cost more. */
   readonly grows?: true
-  /** The same writes without waiting for the disk after each. Only of the floor. */
+  /** The same writes as `run`, without waiting for the disk after each. Only the floor has it. */
   runCoalesced?(steps: number): Promise<void>
-  /** `run` with what keeps it alive and makes it found, an alarm and an index, and with a call for the result. Only of the floor. */
+  /** `run` with an alarm, an update of the index, and a call for the result. Only the floor has it. */
   runWatched?(steps: number): Promise<void>
 }
 

@@ -5,7 +5,7 @@ export type Measure = (engine: ObjectEngine) => Promise<Readonly<Record<string, 
 
 const times = <T>(count: number, fn: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, index) => fn(index)))
 
-/** The clock of a Worker moves with its requests only. */
+/** Measures a call. The clock of a Worker moves only with its requests. */
 async function timed(fn: () => Promise<unknown>): Promise<number> {
   await wait(1)
   const startedAt = Date.now()
@@ -23,7 +23,7 @@ function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
 }
 
-/** The median of what a clock of whole milliseconds gives: where among those of the same millisecond the middle is tells its fraction. */
+/** The median of whole milliseconds. Its fraction is the place of the middle among the values of the same millisecond. */
 function medianOfWholes(values: readonly number[]): number {
   const middle = quantile(values, 0.5)
   const before = values.filter((value) => value < middle).length
@@ -40,14 +40,14 @@ export const workloads: Readonly<Record<string, Measure>> = {
     await wait(crowdLeavesMs)
     return { perSecond, watchedPerSecond: 500_000 / (await timed(() => times(500, async () => engine.runWatched?.(10)))) }
   },
-  /** One after another, of one step. */
+  /** Instances of one step, one after another. */
   async W2(engine) {
     await engine.prepare?.()
     const meanMs = (await timed(() => repeated(100, () => engine.run(1)))) / 100
     if (engine.runWatched === undefined) return { meanMs }
     return { meanMs, watchedMs: (await timed(() => repeated(50, async () => engine.runWatched?.(1)))) / 50 }
   },
-  /** 1,000 steps, one such instance after another, and one of 10,000. */
+  /** Instances of 1,000 steps, one after another, and one instance of 10,000 steps. */
   async W3(engine) {
     await engine.prepare?.()
     const stepMs = (await timed(() => repeated(5, () => engine.run(1_000)))) / 5_000
@@ -55,12 +55,12 @@ export const workloads: Readonly<Record<string, Measure>> = {
     if (engine.runCoalesced === undefined) return { stepMs }
     return { stepMs, coalescedMs: (await timed(async () => engine.runCoalesced?.(1_000))) / 1_000 }
   },
-  /** 100 steps at once, one such instance after another. */
+  /** Instances of 100 concurrent steps, one after another. */
   async W4(engine) {
     await engine.prepare?.()
     return { ms: (await timed(() => repeated(50, () => engine.run(100, true)))) / 50 }
   },
-  /** From the event to the end, 40 times, at moments that do not align with anybody's polling. */
+  /** The time from the event to the end, 40 times, at moments that do not align with polling. */
   async W5(engine) {
     await engine.prepare?.()
     const durations: number[] = []
@@ -79,10 +79,10 @@ export const workloads: Readonly<Record<string, Measure>> = {
     const perSecond = async (events: number) => (events * 1_000) / (await timed(await taking(events)))
     return { fewPerSecond: await perSecond(1_000), perSecond: await perSecond(10_000) }
   },
-  /** 100 that sleep for a second. */
+  /** 100 instances that sleep for a second. */
   async W7(engine) {
     const sleepers = await times(100, () => engine.sleep(1_000))
-    // Asked when all are awake: the questions would keep others from it.
+    // Read when all instances are awake, because the calls would delay sleeping instances.
     const late = await times(sleepers.length, async (at) => sleepers[at]?.() ?? Number.NaN)
     return { p99Ms: Math.max(1, quantile(late, 0.99)), p50Ms: Math.max(1, quantile(late, 0.5)) }
   },

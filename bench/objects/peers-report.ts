@@ -1,4 +1,4 @@
-// Perdure beside other engines in Durable Objects: the last run, and what is written about it.
+// Perdure beside other engines in Durable Objects: the last run, and its text for the docs.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import type { Machine } from "../machine.ts"
@@ -20,7 +20,7 @@ export interface ObjectPeer {
   readonly name: string
   readonly version?: string
   readonly remarks: readonly string[]
-  /** By workload: its rounds, or why there are none. */
+  /** The rounds of each workload, or the reason why there are none. */
   readonly workloads: Readonly<Record<string, { readonly rounds: readonly Sample[] } | { readonly reason: string }>>
 }
 
@@ -30,14 +30,14 @@ export function saveObjectPeers(run: ObjectPeersRun): void {
   writeFileSync(file, `${JSON.stringify(run, undefined, 2)}\n`)
 }
 
-/** Nothing where there never was such a run. */
+/** Undefined if there was no such run. */
 export function loadObjectPeers(): ObjectPeersRun | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ObjectPeersRun) : undefined
 }
 
-/** A row for each engine: what it took, and how many times better Perdure is, by the ratios within the rounds. */
+/** A row for each engine: its figures, and how many times better Perdure is, by the ratios within the rounds. */
 export function objectPeersTable(run: ObjectPeersRun): { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] } {
-  // Lines that differ only in their floor are one here, and those without one are about Perdure alone.
+  // Figures that differ only in their floor are one figure here. Figures without a floor concern Perdure alone.
   const isShared = ({ floorKey, ownKey }: ObjectFigure) => floorKey === undefined && ownKey === undefined
   const figures = objectWorkloads.flatMap(({ id, figures: of }) => of.filter(isShared).map((figure) => ({ id, figure })))
   const ours = run.engines.find(({ id }) => id === "perdure")

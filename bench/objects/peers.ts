@@ -16,7 +16,7 @@ export interface ObjectPeersArguments {
   readonly rounds: number
   readonly folder?: string
   readonly json?: string
-  /** Keep what was measured, and write about it. */
+  /** Keeps the results, and writes them to the docs. */
   readonly docs: boolean
 }
 
@@ -52,7 +52,7 @@ export async function measureObjectPeers({ rounds, folder = tmpdir(), json, docs
             if (round > 0) outcome.rounds.push(sample)
             console.log(`  ${round === 0 ? "not counted" : `${round} of ${rounds}`}, ${name}: ${sampleText(sample)}`)
           } catch (error) {
-            // What follows in further lines are places on this machine.
+            // Further lines of the message contain paths of this machine.
             outcomes[workload] = { reason: messageOf(error).split("\n")[0] ?? "" }
             console.log(`  ${name}: not measured: ${messageOf(error)}`)
           }

@@ -1,16 +1,16 @@
-// The Durable Objects of a workerd on this machine: Perdure beside a bare object that writes the same rows, in turn and in one Worker.
+// Durable Objects in a local workerd: Perdure beside a bare object that writes the same rows, in turn and in one Worker.
 
 import type { Figure, Goal, Sample, Workload } from "../workload.ts"
 
-/** What a workload of the Worker gives (object-workloads.ts), for whichever engine. */
+/** A figure of a workload of the Worker (object-workloads.ts), for every engine. */
 export interface ObjectFigure {
   readonly key: string
   readonly label: string
   readonly unit: string
   readonly better: "more" | "less"
-  /** The number of the bare object that it is compared with, where that has another name. */
+  /** The key of the number of the bare object, if it differs from the key of the figure. */
   readonly floorKey?: string
-  /** In its place: another number of the engine itself. */
+  /** Another number of the same engine, with which the figure is compared instead. */
   readonly ownKey?: string
   readonly goal?: Goal
 }
@@ -18,7 +18,7 @@ export interface ObjectFigure {
 export interface ObjectWorkload {
   readonly id: string
   readonly title: string
-  /** It makes so many objects that the next measurement has to wait until they have left memory. */
+  /** The workload makes so many objects that the next measurement has to wait until they have left memory. */
   readonly isCrowd?: true
   readonly figures: readonly ObjectFigure[]
 }
@@ -110,7 +110,7 @@ export const objectSectionWorkloads: readonly Workload[] = objectWorkloads.map((
     ...(goal === undefined ? {} : { goal }),
   })),
   async prepare(folders) {
-    // What the other workloads of a process have no use for.
+    // Loaded on demand, because other workloads of the process do not need it.
     const { ObjectBench } = await import("./object-bench.ts")
     const bench = await ObjectBench.start({ folder: folders.create() })
     process.once("disconnect", () => void bench.close())

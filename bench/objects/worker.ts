@@ -1,4 +1,4 @@
-// The Worker that is measured: Perdure, Cloudflare's own Workflows and a bare object, each asked to do the same, from inside the Worker.
+// The measured Worker. It runs the same workloads on Perdure, on Cloudflare's own Workflows and on a bare object.
 
 import { WorkflowEntrypoint } from "cloudflare:workers"
 import { createWorkflowRunner } from "perdure/cloudflare"
@@ -11,7 +11,7 @@ import { workloads } from "./object-workloads.ts"
 
 export { BareObject } from "./bare-object.ts"
 
-// Nobody reads the index here, and a shard is an object: one is as good as eight.
+// No workload reads the index, so the number of shards does not matter.
 export const WorkflowRunner = createWorkflowRunner({ workflows })
 
 interface Parameters {
@@ -48,7 +48,7 @@ const engines: Engines = {
   cloudflare: (env) => new CloudflareEngine(env),
 }
 
-/** With further engines, which not everybody has installed. */
+/** Makes the Worker with further engines, which are installed on demand. */
 export function workerWith(others: Engines): { fetch(request: Request, env: WorkerEnv): Promise<Response> } {
   return {
     async fetch(request, env) {

@@ -1,12 +1,12 @@
-// What the workloads know of an engine: the few things that all of them can do, in the same words for each.
+// The operations of an engine that the workloads use. All engines have them.
 
-/** How many steps: after another, or at once. `listener` waits for one event, `sleeper` sleeps; their input is their own number, which they ring with. */
+/** `sequence` and `fan` run `input` steps, one after another or at once. `listener` waits for one event, `sleeper` sleeps; their input is the number with which they ring. */
 export type WorkflowKind = "sequence" | "fan" | "listener" | "sleeper"
 
 export interface Peer {
-  /** Durably, unless the engine's own way to start and to await is one call. */
+  /** Starts an instance durably, unless the engine starts and awaits in one call. */
   start(kind: WorkflowKind, input: number): Promise<Started>
-  /** To the listener with this number. Resolves when the engine has taken the event. */
+  /** Sends an event to the listener with this number. Resolves when the engine has accepted the event. */
   sendEvent(listener: number, value: number): Promise<void>
   close(): Promise<void>
 }
@@ -20,14 +20,14 @@ export interface RestateAddress {
   readonly adminUrl: string
 }
 
-/** Where an engine finds what it needs. Each process gets a folder, a database or a server of its own, all of them empty. */
+/** The resources of an engine. Each process gets an empty folder, database or server of its own. */
 export interface Place {
   readonly folder: string
   readonly databaseUrl?: string
   readonly restate?: RestateAddress
 }
 
-/** What the module of an adapter exports as `open`. */
+/** The export `open` of the module of an adapter. */
 export type OpenPeer = (place: Place) => Promise<Peer>
 
 /** Sends events from another process than the one that executes. */
@@ -36,28 +36,28 @@ export interface Sender {
   close(): Promise<void>
 }
 
-/** What the module of an adapter exports as `openSender`, if it can: on what another process has opened at this place. */
+/** The optional export `openSender` of the module of an adapter. It uses the place that another process has opened. */
 export type OpenSender = (place: Place) => Promise<Sender>
 
 export type Setting = string | number | boolean
 
-/** What is known of an engine without loading it. Stands beside its adapter, as `<id>-peer.ts`. */
+/** Facts about an engine that are known without loading it. They lie beside its adapter, in `<id>-peer.ts`. */
 export interface PeerDescription {
-  /** As in `--only`; the adapter is `adapters/<id>.ts`. */
+  /** The id for `--only`. The adapter is `adapters/<id>.ts`. */
   readonly id: string
   readonly name: string
-  /** Whose versions are reported; the first is the engine's. None: Perdure itself. */
+  /** Packages whose versions are reported, the package of the engine first. Empty for Perdure itself. */
   readonly packages: readonly string[]
   readonly needs?: "postgres" | "restate"
-  /** Named as the engine names them, where they are options of the engine. */
+  /** The settings of the engine. Options of the engine have the names that the engine gives them. */
   readonly settings: Readonly<Record<string, Setting>>
   /** What a reader must know to judge the settings. */
   readonly remarks?: readonly string[]
-  /** Workloads that the engine has no means for, with the reason. */
+  /** Workloads that the engine cannot run, with the reason. */
   readonly cannot?: Readonly<Record<string, string>>
-  /** Why it cannot be measured here and now, and what to do about it. None: nothing is in its way. */
+  /** Returns why the engine cannot be measured on this machine, with advice; undefined if it can. */
   readonly hindrance?: () => string | undefined
 }
 
-/** Of a sleeper or listener: how long it sleeps. */
+/** How long a sleeper or a listener sleeps. */
 export const sleepMs = 1_000

@@ -7,7 +7,7 @@ export interface Choice {
   readonly workloads: readonly PeerWorkload[]
 }
 
-/** Of `--only dbos,W1`: where no engine is named all are meant, where no workload is named all are meant. Perdure is always among them. */
+/** Reads `--only dbos,W1`. Without a named engine all engines are chosen, and without a named workload all workloads. Perdure is always chosen. */
 export function choose(only: string | undefined): Choice | { readonly complaint: string } {
   const names = only === undefined ? [] : only.split(",").map((name) => name.trim())
   const isPeer = ({ id }: PeerDescription, name: string) => id === name || id.startsWith(`${name}-`)

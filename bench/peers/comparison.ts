@@ -6,7 +6,7 @@ import type { EngineOutcome, PeersOutcome } from "./outcome.ts"
 export interface Standing {
   readonly engine: EngineOutcome
   readonly value?: Spread
-  /** How many times better Perdure is, by the ratios of the rounds; below 1 the peer is better. None for Perdure itself, and where one of both was not measured. */
+  /** How many times better Perdure is, by the ratios of the rounds; below 1 the peer is better. Undefined for Perdure itself, and if either engine was not measured. */
   readonly lead?: Spread
 }
 
@@ -15,7 +15,7 @@ export interface Comparison {
   readonly standings: readonly Standing[]
 }
 
-/** With one of them, by default the first. */
+/** Compares all engines with one of them, by default with the first. */
 export function compare({ engines, workloads }: PeersOutcome, ours: EngineOutcome | undefined = engines[0]): readonly Comparison[] {
   return peerFigures
     .filter(({ workload }) => workloads.some(({ id }) => id === workload))
@@ -33,7 +33,7 @@ export function compare({ engines, workloads }: PeersOutcome, ours: EngineOutcom
     .filter(({ standings }) => standings.length > 0)
 }
 
-/** Those on PostgreSQL, which share a server, with Perdure there. None where it was not among them. */
+/** Compares the engines on PostgreSQL, which share a server, with Perdure on PostgreSQL. Empty if Perdure was not measured there. */
 export function compareOnPostgres(outcome: PeersOutcome): readonly Comparison[] {
   const engines = outcome.engines.filter(({ needs }) => needs === "postgres")
   const ours = engines.find(({ id }) => id === "perdure-postgres")

@@ -1,4 +1,4 @@
-// How a workflow tells the workload, in the same process, that its code has come to its wait. Not durable, and so the same for every
+// A workflow tells the workload in the same process that its code has reached its wait. The signal is not durable, so it costs the same for every
 // engine. An engine that runs the code again from the top rings again: only the first time counts.
 
 const rung = new Map<number, number>()
@@ -11,7 +11,7 @@ export function ring(number: number): void {
   waiting.get(number)?.()
 }
 
-/** When the workflow of this number came to its wait, as soon as it has. */
+/** Resolves when the workflow with this number reaches its wait, to the time of that moment. */
 export async function rungAt(number: number): Promise<number> {
   if (!rung.has(number)) await new Promise<void>((resolve) => waiting.set(number, resolve))
   waiting.delete(number)

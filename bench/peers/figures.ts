@@ -1,11 +1,11 @@
-/** What the numbers of a sample mean, in the order of the tables. */
+/** The figures of a sample, in the order of the tables. */
 export interface PeerFigure {
   readonly workload: string
   readonly key: string
   readonly label: string
   readonly unit: string
   readonly better: "more" | "less"
-  /** An engine may have none, and then it is not missing. */
+  /** An engine may lack this figure. */
   readonly optional?: true
 }
 

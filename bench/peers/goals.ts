@@ -1,4 +1,4 @@
-// How far Perdure on PostgreSQL is to be ahead of an engine on the same server.
+// The goals for the lead of Perdure on PostgreSQL over an engine on the same server.
 
 import { spreadText, verdictText } from "../report.ts"
 import { compareOnPostgres } from "./comparison.ts"
@@ -11,7 +11,7 @@ const goals = [
   { key: "remoteEventMs", peer: "dbos", lead: 2 },
 ] as const
 
-/** A line for each that was measured. */
+/** A line for each measured goal. */
 export function goalLines(outcome: PeersOutcome): readonly string[] {
   const comparisons = compareOnPostgres(outcome)
   return goals.flatMap(({ key, peer, lead: limit }) => {

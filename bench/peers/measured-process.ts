@@ -10,18 +10,18 @@ import { keep, stop } from "./processes.ts"
 const script = fileURLToPath(new URL("./child.ts", import.meta.url))
 
 const limitMs = 120_000
-/** For closing, once everything is measured. */
+/** The time to close an engine after the measurement. */
 const closeMsMax = 15_000
 
 export interface MeasuredProcess {
   readonly peer: string
   readonly workload: string
   readonly place: Place
-  /** Called with the sample while the process still holds everything that it holds. */
+  /** Called with the sample while the process is still alive with all its memory. */
   readonly onSample: (sample: Sample) => Sample
 }
 
-/** Throws with the reason when it could not be measured. */
+/** Throws the reason if the engine could not be measured. */
 export async function measureInProcess({ peer, workload, place, onSample }: MeasuredProcess): Promise<Sample> {
   const child = keep(
     fork(script, [peer, workload, JSON.stringify(place)], {

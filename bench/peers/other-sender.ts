@@ -1,4 +1,4 @@
-// The other process that sends events, from the side of the one that executes.
+// Controls the process that sends events, from the process that executes workflows.
 
 import { fork } from "node:child_process"
 import { once } from "node:events"
@@ -8,7 +8,7 @@ import type { Place } from "./adapter.ts"
 const script = fileURLToPath(new URL("./sender.ts", import.meta.url))
 
 export interface OtherSender extends Disposable {
-  /** Answers when it was sent, on the clock that all processes of a machine share. */
+  /** Sends an event, and resolves to the time of sending, on the clock that all processes of a machine share. */
   send(number: number): Promise<bigint>
 }
 

@@ -1,17 +1,17 @@
-// What became of a run: plain data, as it stands in results.json.
+// The outcome of a run: plain data, as results.json contains it.
 
 import type { Machine } from "../machine.ts"
 import type { Sample } from "../workload.ts"
 import type { PeerDescription, Setting } from "./adapter.ts"
 
-/** Of one engine in one workload: its rounds, or why there are none. */
+/** The outcome of one engine in one workload: its rounds, or the reason why there are none. */
 export type WorkloadOutcome = { readonly rounds: readonly Sample[] } | { readonly reason: string }
 
 export interface EngineOutcome {
   readonly id: string
   readonly name: string
   readonly needs?: PeerDescription["needs"]
-  /** By package. */
+  /** The version of each package. */
   readonly versions: Readonly<Record<string, string>>
   readonly settings: Readonly<Record<string, Setting>>
   readonly remarks: readonly string[]
@@ -22,9 +22,9 @@ export interface PeersOutcome {
   /** The day of the run. */
   readonly measuredOn: string
   readonly machine: Machine
-  /** Of the machine in the last minute of the run; the engines themselves are about 2 of it. */
+  /** The load of the machine in the last minute of the run. The engines themselves cause about 2 of it. */
   readonly loadAfter?: number
-  /** Which PostgreSQL, if one was needed. */
+  /** The version of PostgreSQL, if the run needed it. */
   readonly postgres?: string
   readonly rounds: number
   readonly workloads: readonly { readonly id: string; readonly title: string }[]

@@ -7,7 +7,7 @@ import { perdurePostgres } from "./adapters/perdure-postgres-peer.ts"
 import { perdureSqlite } from "./adapters/perdure-sqlite-peer.ts"
 import { restate } from "./adapters/restate-peer.ts"
 
-/** Measured whatever is chosen. The others are compared with the first; those on PostgreSQL also with the second, on the same server. */
+/** Perdure, which is always measured. All engines are compared with the first one, and engines on PostgreSQL also with the second one, on the same server. */
 export const ours: readonly PeerDescription[] = [perdureSqlite, perdurePostgres]
 
 export const peers: readonly PeerDescription[] = [...ours, dbos, openworkflowSqlite, openworkflowPostgres, absurd, restate]

@@ -1,4 +1,4 @@
-// A run beside other engines as text: for the terminal, and for docs/performance.md.
+// Formats a run beside other engines, for the terminal and for docs/performance.md.
 
 import type { Spread } from "../measurement.ts"
 import { machineLines, spreadText, withUnit } from "../report.ts"
@@ -43,7 +43,7 @@ export function peersMarkdown(outcome: PeersOutcome): string {
   ].join("\n\n")
 }
 
-/** A run with some of the engines, after a whole one. */
+/** The text of a run with some of the engines, after a whole run. */
 export function laterPeersMarkdown(outcome: PeersOutcome): string {
   const names = outcome.engines.filter(({ id }) => !ours.some((own) => own.id === id)).map(({ name }) => name)
   return [
@@ -108,7 +108,7 @@ function engineLine({ name, versions, settings }: EngineOutcome): string {
   return [name, list(versions, " "), list(settings, ": ")].filter((part) => part !== "").join("; ")
 }
 
-/** Once, where it is the same for several workloads. */
+/** The reasons why workloads were not measured. A reason for several workloads is given once. */
 function reasonsOf({ name, workloads }: EngineOutcome): readonly string[] {
   const missing = Object.entries(workloads).flatMap(([id, outcome]) => ("reason" in outcome ? [{ id, reason: outcome.reason }] : []))
   return [...new Set(missing.map(({ reason }) => reason))].map((reason) => {

@@ -9,7 +9,7 @@ const later = new URL("./later-results.json", import.meta.url)
 
 export interface PeersResults {
   readonly whole?: PeersOutcome | undefined
-  /** Of some engines, since the whole run. */
+  /** A run with some engines, after the whole run. */
   readonly later?: PeersOutcome | undefined
 }
 

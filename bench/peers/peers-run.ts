@@ -1,5 +1,5 @@
-// Measures the chosen engines with the chosen workloads. They take turns, round by round: what is compared was measured at about the same time,
-// and what else the machine does meets all of them.
+// Measures the chosen engines with the chosen workloads. The engines take turns, round by round, so compared values were measured at about the same time,
+// and other work of the machine affects all engines alike.
 
 import { loadavg } from "node:os"
 import { describeMachine } from "../machine.ts"
@@ -19,7 +19,7 @@ import type { PeerWorkload } from "./workloads.ts"
 
 export interface PeersOptions extends Choice {
   readonly rounds: number
-  /** Where databases go; default: the system's temporary folder. */
+  /** The folder for the databases; default: the temporary folder of the system. */
   readonly folder?: string
 }
 
@@ -55,7 +55,7 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   }
 }
 
-/** What the engine or its adapter has no means for. */
+/** The reason why an engine or its adapter cannot run a workload. */
 export const whyNot = ({ id, cannot }: PeerDescription, workload: PeerWorkload) =>
   cannot?.[workload.id] ?? (workload.sendersOf?.includes(id) === false ? "nobody has written a sender for another process" : undefined)
 
@@ -64,7 +64,7 @@ interface Servers {
   readonly postgres: MeasuredPostgres | undefined
 }
 
-/** One engine in one workload: takes its turn in each round, until something is in its way. */
+/** One engine in one workload. It is measured once in each round, until it fails. */
 class Turn {
   readonly engine: PeerDescription
   readonly #workload: PeerWorkload
@@ -77,7 +77,7 @@ class Turn {
     this.#reason = reason
   }
 
-  /** Half of a measurement is none. */
+  /** An incomplete measurement counts as none. */
   get outcome(): WorkloadOutcome {
     return this.#reason === undefined ? { rounds: this.#rounds } : { reason: this.#reason }
   }
@@ -93,7 +93,7 @@ class Turn {
   }
 }
 
-/** One round, in a process and on servers that did nothing before. */
+/** Measures one round, in a new process and on fresh servers. */
 async function measure(engine: PeerDescription, workload: PeerWorkload, { folder, postgres }: Servers): Promise<Sample> {
   await using restate = engine.needs === "restate" ? await startRestate(folder) : undefined
   const place = temporaryFolder(folder)

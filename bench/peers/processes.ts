@@ -1,4 +1,4 @@
-// Everything that a run starts or writes, and that must be gone when it ends: by itself, by a failure or by Ctrl-C.
+// The processes and folders of a run. All of them are removed when the run ends, fails, or is interrupted by Ctrl-C.
 
 import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -7,13 +7,13 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** With the signal that ends them at once. */
+/** Running processes, with the signal that ends each of them at once. */
 const running = new Map<ChildProcess, NodeJS.Signals>()
 const folders = new Set<string>()
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 
-/** Until disposed: a signal ends the process in good order, and its end takes with it what is still there. */
+/** Until it is disposed, a signal ends the process in good order, and the end of the process removes all processes and folders that are left. */
 export function guard(): Disposable {
   const onSignal = () => process.exit(130)
   for (const signal of signals) process.on(signal, onSignal)
@@ -39,7 +39,7 @@ export function keep<Child extends ChildProcess>(child: Child, lastSignal: NodeJ
   return child
 }
 
-/** Asks first, and insists after a while. */
+/** Sends a signal, and kills the process after `patienceMs`. */
 export async function stop(child: ChildProcess, signal: NodeJS.Signals, patienceMs = 10_000): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, "exit")
@@ -49,7 +49,7 @@ export async function stop(child: ChildProcess, signal: NodeJS.Signals, patience
   clearTimeout(timer)
 }
 
-/** Others may look into it: a server may have to run as another user. */
+/** Makes a temporary folder that other users may read, because a server may have to run as another user. */
 export function temporaryFolder(parent: string = tmpdir()): string {
   mkdirSync(parent, { recursive: true })
   const folder = mkdtempSync(join(parent, "perdure-peers-"))
@@ -58,10 +58,10 @@ export function temporaryFolder(parent: string = tmpdir()): string {
   return folder
 }
 
-/** Again and again for a while: a server that was just ended may still change what is in it, at which `rmSync` fails or, forced, gives up without a word. */
+/** Removes a folder, and retries for a while: a server that has just ended may still change files in it, and `rmSync` then fails or gives up silently. */
 export function remove(folder: string): void {
   for (let tries = 0; tries < 60 && existsSync(folder); tries++) {
-    // The process may be at its end, where nothing can be awaited any more.
+    // This may run while the process exits, where nothing can be awaited.
     if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
     try {
       rmSync(folder, { recursive: true, force: true })

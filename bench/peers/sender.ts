@@ -1,4 +1,4 @@
-// A process that only sends events to what runs in another: `node bench/peers/sender.ts <peer> <place>`, with a channel to that one.
+// A process that only sends events, to workflows of another process: `node bench/peers/sender.ts <peer> <place>`, with a channel to that process.
 
 import type { OpenSender, Place } from "./adapter.ts"
 

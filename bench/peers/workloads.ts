@@ -1,5 +1,5 @@
-// W1 to W7 for any engine. They are those of bench/workloads in the words of the adapter, without floors; what they say of Perdure
-// is measured by the same code as what they say of the others.
+// W1 to W7 for any engine. They are the workloads of bench/workloads on the interface of an adapter, without floors. Perdure
+// is measured by the same code as the other engines.
 
 import { setTimeout as delay } from "node:timers/promises"
 import { residentSet } from "../resident-set.ts"
@@ -12,14 +12,14 @@ import { otherSender } from "./other-sender.ts"
 export interface PeerWorkload {
   readonly id: string
   readonly title: string
-  /** It is about a process that has not done it before, and so does not warm up. */
+  /** The workload measures a new process, so it has no warm-up. */
   readonly isCold?: true
-  /** Where it needs a second process: those whose adapters have one. */
+  /** Set if the workload needs a second process: the engines whose adapters have a sender. */
   readonly sendersOf?: readonly string[]
   readonly measure: (peer: Peer, where: Where) => Promise<Sample>
 }
 
-/** For a second process. */
+/** The place, for a second process. */
 export interface Where {
   readonly id: string
   readonly place: Place
@@ -31,11 +31,11 @@ const longSteps = 1_000
 const parallelSteps = 100
 const sleepers = 100
 
-/** An engine that polls slowly is not measured as often as one that does not: so many times, or as often as fits into this time, but ten times at least. */
+/** An engine that polls slowly is measured less often: as often as fits into this time, but at least ten times. */
 const roundMs = 6_000
 const timesMin = 10
 
-/** Before an event: the wait must be on disk, and a polling engine in any phase of its polling. */
+/** The pause before an event. The wait must be on disk, and a polling engine in any phase of its polling. */
 const beforeEventMs = { min: 100, max: 600 }
 
 let lastNumber = 0
@@ -62,7 +62,7 @@ async function manyAtOnce(peer: Peer): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** Milliseconds from sending an event to the result. `send` answers when it was sent. */
+/** Milliseconds from sending an event to the result. `send` resolves to the time of sending. */
 async function eventToResult(peer: Peer, send: (number: number) => Promise<bigint>): Promise<number> {
   const number = ++lastNumber
   const started = await peer.start("listener", number)
@@ -82,12 +82,12 @@ async function sendHere(peer: Peer, number: number): Promise<bigint> {
   return sentAt
 }
 
-/** How much later than asked for the code went on. */
+/** How many milliseconds after its wake-up time the code continued. */
 async function lateness(peer: Peer): Promise<number> {
   const number = ++lastNumber
   const started = await peer.start("sleeper", number)
   const [wokenAt, askedAt] = await Promise.all([started.result(), rungAt(number)])
-  // The clock has whole milliseconds; on average half of one more has passed.
+  // The clock has whole milliseconds, so on average half a millisecond more has passed.
   return wokenAt - askedAt - sleepMs + 0.5
 }
 

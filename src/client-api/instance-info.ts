@@ -3,23 +3,23 @@ import type { EntryType } from "../core/journal/journal.ts"
 import type { Phase, Status } from "../core/journal/status.ts"
 import type { StepInfo } from "../core/journal/step-info.ts"
 
-/** A workflow that a client knows. */
+/** A workflow that the engine knows. */
 export interface WorkflowInfo {
-  /** The name to start it by. */
+  /** The name of the workflow. */
   readonly name: string
-  /** The version that a start by name takes: the last registered. */
+  /** The last registered version. A start by name uses it. */
   readonly version: string
-  /** All versions that are known here. */
+  /** All known versions. */
   readonly versions: readonly string[]
 }
 
-/** Which instances `list` and `count` are about. What is left out does not restrict; several fields restrict together. */
+/** Selects the instances of `list` and `count`. An instance has to match all fields that are given. */
 export interface ListFilter {
   /** The name of the workflow. */
   readonly workflow?: string
   /** The version that the instance was started with. */
   readonly version?: string
-  /** One status, or any of several. A word that is no status throws `BAD_OPTION`. */
+  /** One status, or a list of which any may match. An unknown status throws `BAD_OPTION`. */
   readonly status?: Status | readonly Status[]
   /** A tag that the instance has. */
   readonly tag?: string
@@ -29,114 +29,114 @@ export interface ListFilter {
   readonly since?: Date | number | string
   /** Created before this time. */
   readonly until?: Date | number | string
-  /** What the id begins with. */
+  /** The beginning of the id. */
   readonly idPrefix?: string
-  /** How many instances a page has. Default 50, at most 1,000. */
+  /** The most instances of a page. Default 50, at most 1,000. */
   readonly limit?: number
   /** The `cursor` of the page before. Default: the first page. */
   readonly cursor?: string
-  /** By the time of creation. Default `"newest"`: the newest first. */
+  /** The order by the time of creation. Default `"newest"`: the newest instance comes first. */
   readonly order?: "newest" | "oldest"
 }
 
 /** A page of `list`. */
 export interface ListPage {
-  /** The instances of this page, in the order that was asked for. */
+  /** The instances of this page. */
   readonly instances: readonly InstanceSummary[]
-  /** Leads to the next page. Absent: this is the last one. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly cursor?: string
 }
 
-/** What `list` tells of an instance. */
+/** An instance in a page of `list`. */
 export interface InstanceSummary {
   /** Unique in the store. */
   readonly id: string
   /** The name of its workflow. */
   readonly workflow: string
-  /** The version that it was started with, and keeps. */
+  /** Its version, which never changes. */
   readonly version: string
   /** 1, and one more at each restart and each `continueAsNew`. */
   readonly run: number
-  /** Whether it waits, runs, or how it ended. */
+  /** Its status. */
   readonly status: Status
-  /** What it is in the middle of, beside its status. Absent: nothing. */
+  /** What it is doing besides its status, such as `"cancelling"`. Absent if there is nothing. */
   readonly phase?: Phase
-  /** What it is found by: the tags of its start, as its code has changed them. */
+  /** Its tags: those of its start, or those that its code has set since. */
   readonly tags: readonly string[]
   /** Its task queue. */
   readonly queue: string
-  /** What its code noted about it with `ctx.setMemo`. */
+  /** The memo that its code has set with `ctx.setMemo`. */
   readonly memo?: Readonly<Record<string, unknown>>
   /** When it was started, in milliseconds since 1970. */
   readonly createdAt: number
-  /** When something last happened to it, in milliseconds since 1970. */
+  /** When it last changed, in milliseconds since 1970. */
   readonly updatedAt: number
 }
 
-/** All that `describe` tells of an instance. Sensitive and undecodable values are replaced; see `isHidden`. */
+/** An instance as `describe` returns it. Sensitive and undecodable values are replaced; see `isHidden`. */
 export interface InstanceDescription extends InstanceSummary {
-  /** Random text that tells the instance from a later one with the same id. */
+  /** A random token. A later instance with the same id has another token. */
   readonly incarnation: string
   /** 1, and one more for each crash of the worker that ran it, in this run. */
   readonly attempt: number
-  /** What its run was started with. */
+  /** The input of its current run. */
   readonly input: unknown
-  /** What its code returned, if it completed. */
+  /** The return value of its code, if it has completed. */
   readonly result?: unknown
-  /** What it failed with, why it was cancelled or terminated, or a `STALLED` error that says why it stalled. Absent in any other status. */
+  /** The error of an instance that is failed, cancelled, terminated or stalled. Absent in any other status. */
   readonly error?: unknown
-  /** The instance that started it. */
+  /** The id of the instance that started it as a child. */
   readonly parentId?: string
-  /** Where a schedule started it: which one, and for which of its times. */
+  /** The schedule that started it, and the time of the schedule that it was started for. */
   readonly schedule?: { readonly id: string; readonly scheduledAt: number }
-  /** Steps that it completed and could not undo. */
+  /** The completed steps that could not be rolled back. */
   readonly notRolledBack?: readonly string[]
-  /** Events of this run that its code has not taken, by type. Absent: there are none. */
+  /** The events of this run that its code has not taken, by type. Absent if there are none. */
   readonly bufferedEvents?: readonly BufferedEvents[]
   /** The steps of its last run, in the order in which its code asked for them. */
   readonly steps: readonly StepInfo[]
 }
 
-/** Which part of a journal `history` gives. */
+/** Options of `history`. */
 export interface HistoryOptions {
-  /** The entries of this run only. Default: all runs. */
+  /** Returns the entries of this run only. Default: all runs. */
   readonly run?: number
   /** The `cursor` of the page before. Default: the first page. */
   readonly cursor?: string
-  /** How many entries a page has. Default 50, at most 1,000. */
+  /** The most entries of a page. Default 50, at most 1,000. */
   readonly limit?: number
-  /** Default: the oldest first. */
+  /** The order of the entries. Default: the oldest entry comes first. */
   readonly order?: "oldest" | "newest"
 }
 
 /** A page of `history`. */
 export interface HistoryPage {
-  /** The entries of this page, in the order that was asked for. */
+  /** The entries of this page. */
   readonly entries: readonly HistoryEntry[]
-  /** Leads to the next page. Absent: this is the last one. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly cursor?: string
 }
 
 /** One entry of the journal of an instance. */
 export interface HistoryEntry {
-  /** Its number in the journal, which never restarts, also across runs. */
+  /** Its number in the journal. A new run continues the numbering. */
   readonly position: number
-  /** The run that it belongs to, from 1 on. */
+  /** The run that the entry belongs to. The first run is 1. */
   readonly run: number
   /** When it was recorded, in milliseconds since 1970. */
   readonly at: number
-  /** What happened, such as `"step.completed"`. */
+  /** The type of the entry, such as `"step.completed"`. */
   readonly type: EntryType
   /** The fields of the entry, which depend on its type: ids of steps, values, times. Sensitive and undecodable values are replaced; see `isHidden`. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Why an instance is not moving. */
+/** Why an instance does not move. */
 export interface Why {
   /** The status that the sentences explain. */
   readonly status: Status
-  /** In plain sentences, the most telling first. */
+  /** The reasons in plain sentences. The most important one comes first. */
   readonly because: readonly string[]
-  /** What happens next by itself, if anything does. */
+  /** The next thing that happens by itself, and when. Absent if there is none. */
   readonly next?: { readonly what: string; readonly at: number }
 }

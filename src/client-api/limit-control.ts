@@ -1,51 +1,51 @@
 import type { Duration } from "../core/time/duration.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 
-/** Changes the limits of workflows while they run: in the store, so that it holds for all processes at once and over restarts. */
+/** Changes the limits of workflows while they run. The numbers are in the store, so they hold for all processes and survive restarts. */
 export interface LimitControl {
-  /** Those let in by a higher limit begin at once; those who are over a lower one may finish. Throws `UNKNOWN_LIMIT`. */
+  /** Sets limits. A higher limit admits waiting instances at once. A lower limit stops no running instance. Throws `UNKNOWN_LIMIT`. */
   set(workflow: AnyWorkflow | string, limits: LimitSettings): Promise<void>
-  /** The limits that hold now, and what the code says where that is another. */
+  /** Returns the limits that hold now, and the limits in the code if they differ. */
   get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport>
-  /** Back to what the code says. */
+  /** Sets all limits back to the numbers in the code. */
   reset(workflow: AnyWorkflow | string): Promise<void>
 }
 
-/** Numbers to set in place of those that the code says. */
+/** The numbers to set in place of those in the code. */
 export interface LimitSettings {
   /**
-   * 0: nobody begins. `Infinity`: no limit. Of several: by name; those without one in a list, that of the whole workflow before those of
-   * keys. Those that are undefined stay as they are.
+   * How many instances may run at a time. With 0 no instance begins; `Infinity` removes the limit. If the workflow has several limits, give an object by
+   * name. Limits without a name are given as a list: the limit of the whole workflow comes first, then the limits by key. Undefined leaves a limit as it is.
    */
   readonly concurrency?: number | readonly (number | undefined)[] | Readonly<Record<string, number | undefined>>
-  /** How many may start in a time. */
+  /** How many instances may start in a period. */
   readonly rateLimit?: { readonly limit: number; readonly per: Duration }
 }
 
 /** The limits of a workflow. */
 export interface WorkflowLimitReport {
-  /** How many may run at a time: limits without a name in the order of the code, then the others by name. */
+  /** How many instances may run at a time. Limits without a name come first, in the order of the code, then the others by name. */
   readonly concurrency: readonly ConcurrencyReport[]
-  /** How many may start in a time; absent: there is no such limit. */
+  /** How many instances may start in a period. Absent if there is no such limit. */
   readonly rateLimit?: RateReport
 }
 
-/** One limit of how many may run at a time. */
+/** One limit of instances that run at a time. */
 export interface ConcurrencyReport {
   /** Its name, if the code gives it one. */
   readonly name?: string
   /** The number that holds. */
   readonly limit: number
-  /** What the code says, where something else is set. */
+  /** The number in the code, if another one is set. */
   readonly declared?: number
 }
 
-/** The limit of how many may start in a time. */
+/** The limit of instances that start in a period. */
 export interface RateReport {
   /** The number that holds. */
   readonly limit: number
-  /** The time, in milliseconds. */
+  /** The period, in milliseconds. */
   readonly perMs: number
-  /** What the code says, where something else is set. */
+  /** The number in the code, if another one is set. */
   readonly declared?: { readonly limit: number; readonly perMs: number }
 }

@@ -4,13 +4,13 @@ import type { Status } from "../core/journal/status.ts"
 import type { AnyWorkflow, EventMap, HandlersOf, InputOf, ResultOf, SentOf } from "../core/workflow/workflow.ts"
 import type { Handle } from "./client-api.ts"
 
-/** What every client can do with schedules. */
+/** The schedules of a client. */
 export interface ScheduleClient {
-  /** Creates a schedule, which starts an instance at each of its times. Throws `SCHEDULE_EXISTS`, `BAD_SCHEDULE` or `INVALID_INPUT`. */
+  /** Creates a schedule. It starts an instance at each of its times. Throws `SCHEDULE_EXISTS`, `BAD_SCHEDULE` or `INVALID_INPUT`. */
   create<W extends AnyWorkflow | string>(id: string, options: ScheduleOptionsOf<NoInfer<W>> & { readonly workflow: W }): Promise<ScheduleHandleOf<W>>
-  /** A handle of a schedule: `get(id)`, or `get(workflow, id)` for one with the types of the workflow. It makes no request. */
+  /** Returns a handle of a schedule without a request: `get(id)`, or `get(workflow, id)` for a handle with the types of the workflow. */
   get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): ScheduleHandleOf<W>
-  /** A page of schedules, by id. */
+  /** Returns a page of schedules, ordered by id. */
   list(filter?: ScheduleFilter): Promise<SchedulePage>
 }
 
@@ -18,26 +18,29 @@ export interface ScheduleClient {
 export interface ScheduleHandle<In = unknown, Out = unknown, Sent = EventMap, Handlers = unknown> {
   /** The id of the schedule. */
   readonly id: string
-  /** All that is known of the schedule: its times, what became of them, and what comes next. Throws `SCHEDULE_NOT_FOUND`, as all calls do. */
+  /** Returns everything about the schedule: its next times, its firings, and the times that it skipped. Throws `SCHEDULE_NOT_FOUND`, as all calls do. */
   describe(): Promise<ScheduleDescription>
-  /** What is left out stays as it is; null takes an option away. */
+  /** Changes options. An option that is left out stays as it is; null removes it. */
   update(changes: ScheduleUpdate<In>): Promise<void>
-  /** Nothing fires until it is resumed. Times that come meanwhile are not caught up. */
+  /** Pauses the schedule. Times that pass until it is resumed are never fired. */
   pause(reason?: string): Promise<ScheduleControlResult>
-  /** Lets it fire again, from now on. */
+  /** Lets the schedule fire again from now on. */
   resume(): Promise<ScheduleControlResult>
-  /** Starts an instance now, whatever else runs; also while the schedule is paused. */
+  /** Starts an instance now, even if the schedule is paused or another instance runs. */
   trigger(options?: { readonly input?: In }): Promise<Handle<Out, Sent, Handlers>>
   /** Fires due times of the past whose instances do not exist, oldest first. */
   backfill(options: BackfillOptions): Promise<readonly BackfilledFiring[]>
-  /** Its instances stay, and those under way go on. */
+  /** Deletes the schedule. Its instances stay, and running instances go on. */
   delete(): Promise<void>
 }
 
-/** Either a cron expression in a time zone (UTC by default), or an interval. */
+/** The times of a schedule: either a cron expression, or an interval. */
 export type ScheduleTimes =
   | {
-      /** Minute, hour, day of the month, month and day of the week, as `"30 9 * * 1-5"`; with six fields, the second first. Also `@daily` and its like. */
+      /**
+       * A cron expression: minute, hour, day of the month, month and day of the week, such as `"30 9 * * 1-5"`. With six fields the second comes first.
+       * Words such as `@daily` are allowed.
+       */
       readonly cron: string
       /** The time zone of the cron expression, such as `"Europe/Berlin"`. Default UTC. */
       readonly timeZone?: string
@@ -50,110 +53,110 @@ export type ScheduleTimes =
       readonly timeZone?: never
     }
 
-/** When a schedule fires, and what it starts. */
+/** Options of `create`: when the schedule fires, and what it starts. */
 export type ScheduleOptions<In> = ScheduleTimes &
   ScheduleInput<In> & {
-    /** What a time does that comes while an instance of the schedule is not over. Default `"skip"`. */
+    /** What happens at a time while an instance of the schedule has not ended. Default `"skip"`. */
     readonly overlap?: Overlap
-    /** Times that nobody was there to fire are fired later if they are not older than this. Default: only the latest, up to an hour. */
+    /** Times that passed without a worker are fired later if they are not older than this. Default: only the latest time is fired, up to an hour late. */
     readonly catchUp?: Duration
-    /** Texts to find each instance by. Default: none. */
+    /** The tags of each instance. Default: none. */
     readonly tags?: readonly string[]
-    /** How long each instance may take. Default: what the workflow says, else no limit. */
+    /** How long each instance may take. Default: the timeout of the workflow, else no limit. */
     readonly timeout?: Duration
-    /** Default: what the workflow says, else `"default"`. */
+    /** The task queue of each instance. Default: that of the workflow, else `"default"`. */
     readonly taskQueue?: string
-    /** No times before. The times of an interval are counted from here. Default: since 1970, so that "15m" is on the quarters of an hour. */
+    /** The schedule has no times before this. An interval is counted from here. Default: counted from 1970, so `"15m"` is on the quarters of an hour. */
     readonly startAt?: Date | number | string
-    /** No times after. Default: it fires for ever. */
+    /** The schedule has no times after this. Default: it fires for ever. */
     readonly endAt?: Date | number | string
-    /** Creates it paused: nothing fires until it is resumed. Default false. */
+    /** Creates the schedule paused. Default false. */
     readonly paused?: boolean
-    /** `"update"`: the schedule that has this id becomes what is said here, and keeps what became of its times. */
+    /** What happens if the id is taken. `"error"`, the default: `SCHEDULE_EXISTS`. `"update"`: the schedule gets these options and keeps its firings. */
     readonly ifExists?: "error" | "update"
   }
 
-/** The same, of a workflow or of one that is only named. */
+/** The options for a workflow that is given as its definition or by its name. */
 export type ScheduleOptionsOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? ScheduleOptions<InputOf<W>> : ScheduleOptions<unknown>
 export type ScheduleHandleOf<W extends AnyWorkflow | string> = W extends AnyWorkflow
   ? ScheduleHandle<InputOf<W>, ResultOf<W>, SentOf<W>, HandlersOf<W>>
   : ScheduleHandle
 
-/** Input may be left out where the workflow takes none. */
+/** The input may be left out if the workflow takes none. */
 type ScheduleInput<In> = undefined extends In
   ? {
-      /** What each instance is given. */
+      /** The input of each instance. */
       readonly input?: In
     }
   : [In] extends [void]
     ? { readonly input?: undefined }
     : { readonly input: In }
 
-/** What of a schedule is to change. */
+/** The changes of `update`. */
 export type ScheduleUpdate<In = unknown> = Partial<ScheduleTimes> & {
-  /** What instances are given from now on. */
+  /** The input of instances from now on. */
   readonly input?: In
-  /** What a time does that comes while an instance of the schedule is not over. */
+  /** What happens at a time while an instance of the schedule has not ended. */
   readonly overlap?: Overlap
-  /** How old a time may be that is fired late. */
+  /** How late a time may be fired. */
   readonly catchUp?: Duration | null
-  /** Texts to find instances by from now on. */
+  /** The tags of instances from now on. */
   readonly tags?: readonly string[]
-  /** How long an instance may take from now on. */
+  /** The timeout of instances from now on. */
   readonly timeout?: Duration | null
-  /** The queue of instances from now on. */
+  /** The task queue of instances from now on. */
   readonly taskQueue?: string | null
-  /** No times before. The times of an interval are counted from here. */
+  /** The schedule has no times before this. An interval is counted from here. */
   readonly startAt?: Date | number | string | null
-  /** No times after. */
+  /** The schedule has no times after this. */
   readonly endAt?: Date | number | string | null
 }
 
-/** Which times of the past are fired. */
+/** Options of `backfill`: which past times are fired. */
 export interface BackfillOptions {
-  /** The first of them may be at this time. */
+  /** The earliest time to fire. */
   readonly from: Date | number | string
-  /** Included, as `from` is; not in the future. */
+  /** The latest time to fire, not in the future. */
   readonly to: Date | number | string
-  /** All at once, or one after another. Default: all at once only if the schedule itself allows it. */
+  /** `"allow"` starts all instances at once, `"queue"` one after another. Default: `"allow"` if the schedule has `overlap: "allow"`, else `"queue"`. */
   readonly overlap?: "allow" | "queue"
 }
 
-/** What became of one time of a backfill. */
+/** The outcome of one time of a backfill. */
 export interface BackfilledFiring {
-  /** Of the instance. */
+  /** The id of the instance. */
   readonly id: string
-  /** The time that it is for, in milliseconds since 1970. */
+  /** The scheduled time, in milliseconds since 1970. */
   readonly scheduledAt: number
-  /** `queued`: it starts when those before it are over. */
+  /** `started`: the instance was started. `queued`: it starts when the instances before it have ended. `exists`: it existed before. */
   readonly outcome: "started" | "queued" | "exists"
 }
 
-/** `accepted: false`: nothing changed, and `reason` says why. */
+/** The answer of pause and resume. With `accepted: false` nothing has changed, and `reason` says why. */
 export interface ScheduleControlResult {
   /** The id of the schedule. */
   readonly id: string
-  /** Whether it took effect. */
+  /** True if the call took effect. */
   readonly accepted: boolean
-  /** Why it did not. */
+  /** Why the call took no effect. */
   readonly reason?: string
 }
 
-/** Which schedules to list. */
+/** Selects the schedules of `list`. */
 export interface ScheduleFilter {
-  /** Only those that start this workflow. */
+  /** The workflow that the schedules start. */
   readonly workflow?: string
-  /** Default 50, at most 1,000. */
+  /** The most schedules of a page. Default 50, at most 1,000. */
   readonly limit?: number
-  /** From the page before. */
+  /** The `cursor` of the page before. Default: the first page. */
   readonly cursor?: string
 }
 
 /** A page of schedules. */
 export interface SchedulePage {
-  /** Ordered by id. */
+  /** The schedules of this page, ordered by id. */
   readonly schedules: readonly ScheduleSummary[]
-  /** Leads to the next page; absent: this is the last. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly cursor?: string
 }
 
@@ -163,57 +166,57 @@ export interface ScheduleSummary {
   readonly id: string
   /** The name of the workflow that it starts. */
   readonly workflow: string
-  /** For people: `every 5 minutes`, `0 2 * * * in Europe/Berlin`. */
+  /** The times as text for people: `every 5 minutes`, `0 2 * * * in Europe/Berlin`. */
   readonly times: string
-  /** What a time does that comes while an instance of the schedule is not over. */
+  /** What happens at a time while an instance of the schedule has not ended. */
   readonly overlap: Overlap
-  /** `ended`: no time is left. */
+  /** `ended` means that the schedule has no more times. */
   readonly status: "active" | "paused" | "ended"
   /** The first time that has not been fired, skipped or missed. */
   readonly nextAt?: number
   /** When it was created, in milliseconds since 1970. */
   readonly createdAt: number
-  /** When somebody last changed it, or it last fired. */
+  /** When the schedule last changed or fired, in milliseconds since 1970. */
   readonly updatedAt: number
 }
 
-/** All that is known of a schedule. Times are in milliseconds since 1970. */
+/** Everything about a schedule. Times are in milliseconds since 1970. */
 export interface ScheduleDescription extends ScheduleSummary {
-  /** What its instances are given. */
+  /** The input of its instances. */
   readonly input: unknown
   /** Its cron expression, if it has one. */
   readonly cron?: string
-  /** The time zone of that; absent: UTC. */
+  /** The time zone of the cron expression. Absent: UTC. */
   readonly timeZone?: string
   /** Its interval, if it has one. */
   readonly everyMs?: number
-  /** How old a time may be that is fired late; absent: only the latest, up to an hour. */
+  /** How late a time may be fired. Absent: only the latest time is fired, up to an hour late. */
   readonly catchUpMs?: number
-  /** Of each instance. */
+  /** The timeout of each instance. */
   readonly timeoutMs?: number
-  /** Of each instance. */
+  /** The tags of each instance. */
   readonly tags: readonly string[]
-  /** Of each instance; absent: what the workflow says. */
+  /** The task queue of each instance. Absent: that of the workflow. */
   readonly taskQueue?: string
   /** No times before. */
   readonly startAt?: number
-  /** No times after. */
+  /** The schedule has no times after this. */
   readonly endAt?: number
-  /** Since when it is paused, and why. */
+  /** Since when the schedule is paused, and why. Absent if it is not paused. */
   readonly paused?: { readonly at: number; readonly reason?: string }
-  /** The next five. */
+  /** The next five times. */
   readonly nextTimes: readonly number[]
   /** The instance that was started last. */
   readonly lastFiring?: ScheduledInstance
-  /** Those started last, newest first. */
+  /** The last ten started instances, newest first. */
   readonly recent: readonly ScheduledInstance[]
   /** Times that wait for an instance to end, in the order in which they will start. */
   readonly waiting: readonly number[]
-  /** How many times it has started an instance, was skipped, or was missed. */
+  /** How many times were fired, skipped and missed. */
   readonly counts: { readonly started: number; readonly skipped: number; readonly missed: number }
-  /** Times that started nothing, and why: newest first, stretches of one reason together. */
+  /** Times that started nothing, with the reason, newest first. Consecutive times with the same reason are one item. */
   readonly unfired: readonly UnfiredTimes[]
-  /** What it waits for, in plain sentences; empty where only the next time is waited for. */
+  /** What the schedule waits for, in plain sentences. Empty if it only waits for its next time. */
   readonly because: readonly string[]
 }
 
@@ -221,26 +224,26 @@ export interface ScheduleDescription extends ScheduleSummary {
 export interface ScheduledInstance {
   /** The id of the instance. */
   readonly id: string
-  /** The time that it is for, in milliseconds since 1970. */
+  /** The scheduled time, in milliseconds since 1970. */
   readonly scheduledAt: number
   /** When it was started. */
   readonly startedAt: number
-  /** Who asked for it; absent: the time came. */
+  /** The call that started it. Absent if the schedule fired by itself. */
   readonly by?: "trigger" | "backfill"
-  /** Absent: it is deleted. */
+  /** The status of the instance. Absent if it is deleted. */
   readonly status?: Status
 }
 
 /** Times of a schedule that started nothing. */
 export interface UnfiredTimes {
-  /** `skipped`: another instance was not over. `missed`: nobody was there to fire them. */
+  /** `skipped`: another instance had not ended. `missed`: no worker was running. */
   readonly outcome: "skipped" | "missed"
-  /** The first and the last of them. */
+  /** The first of these times. */
   readonly from: number
-  /** The last of them. */
+  /** The last of these times. */
   readonly to: number
-  /** How many they are. */
+  /** The number of these times. */
   readonly count: number
-  /** Why, in plain words. */
+  /** The reason in plain words. */
   readonly reason: string
 }

@@ -5,58 +5,58 @@ import type { AnyWorkflow, EventMap, InputOf, SentOf } from "../core/workflow/wo
 
 /** Options of `start`. `In` is the input of the workflow. */
 export interface StartOptions<In> {
-  /** Unique in the store. 1 to 256 letters, digits and `. _ : @ - ~ = ,`; it begins with a letter, a digit or `_`. Default: a random one. */
+  /** The id of the instance, unique in the store. 1 to 256 letters, digits and `. _ : @ - ~ = ,`; it begins with a letter, a digit or `_`. Default: random. */
   readonly id?: string
-  /** What the code of the workflow is given. It is checked by the schema of the workflow, if that has one. */
+  /** The input of the workflow. The schema of the workflow checks it, if there is one. */
   readonly input?: In
-  /** By name: which version; default: the last registered. A definition starts its own version. */
+  /** The version, for a start by name. Default: the last registered one. A definition starts its own version. */
   readonly version?: string
   /**
-   * By name and version: also one that nobody knows yet. The instance then waits for a worker that has it. Otherwise a start is refused
+   * Allows a start by name of an unknown workflow or version: the instance waits for a worker that has it. Default: such a start is refused
    * (`UNKNOWN_WORKFLOW`) if this engine has no such code, no running worker offers it, and the store has no instance of it.
    */
   readonly allowUnknown?: boolean
   /**
-   * What happens if the id is taken, or the singleton exists. `"error"`, the default: `ID_EXISTS` or `SINGLETON_EXISTS`. `"return"`: the handle of
-   * the singleton, or of the instance with that id; the latter only if its workflow and input are the same, else `ID_CONFLICT`.
+   * What happens if the id is taken, or if the singleton exists. `"error"`, the default: `ID_EXISTS` or `SINGLETON_EXISTS`. `"return"`: `start` returns the
+   * handle of the singleton, or of the instance with that id. The existing instance must have the same workflow and input, else `ID_CONFLICT`.
    */
   readonly ifExists?: "error" | "return"
-  /** Starts the code after this time; until then the instance is `queued`. Default: at once. Not together with `startAt`. */
+  /** The code starts after this time. Until then the instance is `queued`. Default: at once. Not together with `startAt`. */
   readonly delay?: Duration
-  /** Starts the code at this time: a Date, milliseconds since 1970 or ISO 8601 text. A time in the past: at once. Not together with `delay`. */
+  /** The code starts at this time: a Date, milliseconds since 1970 or ISO 8601 text. A past time means at once. Not together with `delay`. */
   readonly startAt?: Date | number | string
-  /** How long the whole instance may take: after that it is cancelled, and ends as failed (`INSTANCE_TIMEOUT`). Default: what the workflow says, else none. */
+  /** How long the instance may take. Then it is cancelled, and ends as failed (`INSTANCE_TIMEOUT`). Default: the timeout of the workflow, else none. */
   readonly timeout?: Duration
-  /** Higher first among those that wait; default: what the workflow says, else 0. */
+  /** Among waiting instances, a higher priority comes first. Default: the priority of the workflow, else 0. */
   readonly priority?: number
-  /** Texts to find the instance by in `list`: at most 32, of at most 128 characters each. Default: none. */
+  /** Tags that `list` can filter by: at most 32, of at most 128 characters each. Default: none. */
   readonly tags?: readonly string[]
-  /** Only workers that serve this queue execute it; default: what the workflow says, else `"default"`. */
+  /** The task queue. Only workers that serve it execute the instance. Default: the task queue of the workflow, else `"default"`. */
   readonly taskQueue?: string
-  /** Names this start: sent again with the same one, it is the same start, also where an id that exists is an error. Random, 16 to 64 letters, digits, `_` and `-`. */
+  /** Identifies this request: a start that is sent again with the same `requestId` returns the same instance. Random, 16 to 64 letters, digits, `_` and `-`. */
   readonly requestId?: string
-  /** On PostgreSQL: a client with a transaction of yours open on it. If that is rolled back, nothing was ever started. */
+  /** On PostgreSQL: a client on which your transaction is open. The instance is started if your transaction is committed. */
   readonly transaction?: TransactionClient
 }
 
-/** Input may be left out where the workflow takes none. `More`: what a client takes beside. */
+/** The input may be left out if the workflow takes none. `More` are further options of a client. */
 export type StartArguments<In, More = unknown> = undefined extends In
   ? [options?: StartOptions<In> & More]
   : [In] extends [void]
     ? [options?: StartOptions<In> & More]
     : [options: StartOptions<In> & { readonly input: In } & More]
-/** The same, of a workflow or of one that is only named. */
+/** The arguments for a workflow that is given as its definition or by its name. */
 export type StartArgumentsOf<W extends AnyWorkflow | string, More = unknown> = W extends AnyWorkflow
   ? StartArguments<InputOf<W>, More>
   : [options?: StartOptions<unknown> & More]
 
-/** One start of `startBatch`: the options of `start`, and what to start. The transaction is that of the whole batch. */
+/** One item of `startBatch`: the options of `start`, and the workflow. A transaction is an option of the whole batch. */
 export interface BatchItem extends Omit<StartOptions<unknown>, "transaction"> {
   /** The definition of the workflow, or its name. */
   readonly workflow: AnyWorkflow | string
 }
 
-/** One item of a batch, with the input that its workflow takes; of several workflows at once nothing is known of it. */
+/** One item of a batch with the input of its workflow. The input is `unknown` for a union of workflows. */
 type BatchItemOf<W> = [W] extends [AnyWorkflow]
   ? { readonly workflow: W } & Omit<StartArgumentsFirst<InputOf<W>>, "transaction">
   : BatchItem & { readonly workflow: W }
@@ -66,16 +66,16 @@ export type BatchItemsOf<Ws extends readonly (AnyWorkflow | string)[]> = { reado
 
 /** Options of `startBatch`, for all of its items. */
 export interface BatchOptions {
-  /** On PostgreSQL: a client with a transaction of yours open on it. If that is rolled back, nothing was ever started. */
+  /** On PostgreSQL: a client on which your transaction is open. The instance is started if your transaction is committed. */
   readonly transaction?: TransactionClient
 }
 
-/** What became of one item of a batch. */
+/** The outcome of one item of a batch. */
 export type BatchResult =
   | {
-      /** The id of the instance; empty where the item was refused and named none. */
+      /** The id of the instance. Empty if the item was refused and has no id. */
       readonly id: string
-      /** True: the instance is there, newly started or as `ifExists: "return"` allows. False: `error` says why not. */
+      /** True if the instance exists: newly started, or found by `ifExists: "return"`. */
       readonly created: true
     }
   | {
@@ -85,19 +85,19 @@ export type BatchResult =
       readonly error: PerdureError
     }
 
-/** Options of `sendOrStart`: those of a start, for an instance that is not there, and the event. */
+/** Options of `sendOrStart`: the event, and the options of a start if the instance does not exist. */
 export type SendOrStartOptions<In, Sent, K extends keyof Sent> = Omit<StartOptions<In>, "id" | "ifExists" | "delay" | "startAt" | "requestId"> & {
-  /** The instance that gets the event, and that is started under this id where there is none. */
+  /** The id of the instance that gets the event. It is started under this id if it does not exist. */
   readonly id: string
   /** The type of the event. */
   readonly event: K
-  /** What the event carries. */
+  /** The payload of the event. */
   readonly payload: Sent[K]
-  /** An event sent twice with the same id is received once. Default: none, so that each call sends an event of its own. */
+  /** The instance receives an event once, even if it is sent again with the same id. Default: each call sends an event of its own. */
   readonly eventId?: string
 } & ([In] extends [void] ? unknown : { readonly input: In })
 
-/** The same, of a workflow or of one that is only named: the payload is that of the event. */
+/** The options for a workflow that is given as its definition or by its name, with the payload of the event. */
 export type SendOrStartOptionsOf<W extends AnyWorkflow | string> = W extends AnyWorkflow
   ? { [K in keyof SentOf<W> & string]: SendOrStartOptions<InputOf<W>, SentOf<W>, K> }[keyof SentOf<W> & string]
   : SendOrStartOptions<unknown, EventMap, string>

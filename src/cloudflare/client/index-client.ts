@@ -8,10 +8,10 @@ import type { Directory, Page } from "../../ports/directory.ts"
 import type { ScheduleListRequest } from "../../ports/cloudflare/index-shard.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 
-/** How often whoever has read all there is looks for more. */
+/** How often a reader that has read all changes polls for more. */
 const pollMs = 1_000
 
-/** The index over all instances, as the entry makes it of what the objects say their shards are. */
+/** The index over all instances. It asks all index shards. */
 export interface InstanceIndex extends Pick<Directory, "list" | "count"> {
   changes(after: string | undefined): Promise<ReadChanges>
   latestChange(): Promise<string>
@@ -23,7 +23,7 @@ interface ReadChanges {
   readonly cursor: string
 }
 
-/** What a client asks of all instances together. */
+/** The calls of a client that are about all instances together. */
 export class IndexClient {
   readonly #index: () => Promise<InstanceIndex>
   #found: Promise<InstanceIndex> | undefined
@@ -67,7 +67,7 @@ export class IndexClient {
   }
 }
 
-/** Changes that nobody announces: whoever has read all there is looks again after a while. */
+/** Changes that the client polls for. A reader that has read all changes reads again after a while. */
 export class PolledChanges implements Changes {
   readonly #cursor: string | undefined
   readonly #read: (after: string | undefined) => Promise<ReadChanges>
@@ -85,19 +85,19 @@ export class PolledChanges implements Changes {
 class PolledIterator implements ChangeIterator {
   readonly #read: (after: string | undefined) => Promise<ReadChanges>
   #after: string | undefined
-  #stands: string | undefined
+  #cursor: string | undefined
   #page: readonly Change[] = []
   #at = 0
-  #isOver = false
-  /** With "latest", where that is. */
-  #begun: Promise<void> | undefined
+  #hasEnded = false
+  /** The request for the cursor that "latest" stands for. */
+  #resolvingLatest: Promise<void> | undefined
   #last: Promise<unknown> = Promise.resolve()
   #stop: () => void = () => undefined
 
   constructor(cursor: string | undefined, read: (after: string | undefined) => Promise<ReadChanges>) {
     this.#after = cursor
     this.#read = read
-    this.#begin()?.catch(() => undefined)
+    this.#resolveLatest()?.catch(() => undefined)
   }
 
   next(): Promise<IteratorResult<Change, undefined>> {
@@ -107,37 +107,37 @@ class PolledIterator implements ChangeIterator {
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#stop()
     return { done: true, value: undefined }
   }
 
   async cursor(): Promise<string | undefined> {
-    await this.#begin()
-    return this.#stands ?? this.#after
+    await this.#resolveLatest()
+    return this.#cursor ?? this.#after
   }
 
-  #begin(): Promise<void> | undefined {
+  #resolveLatest(): Promise<void> | undefined {
     if (this.#after !== "latest") return undefined
-    this.#begun ??= this.#read("latest").then(
+    this.#resolvingLatest ??= this.#read("latest").then(
       ({ cursor }) => {
         this.#after = cursor
       },
       (error: unknown) => {
-        this.#begun = undefined
+        this.#resolvingLatest = undefined
         throw error
       },
     )
-    return this.#begun
+    return this.#resolvingLatest
   }
 
   async #advance(): Promise<IteratorResult<Change, undefined>> {
-    await this.#begin()
-    while (!this.#isOver) {
+    await this.#resolveLatest()
+    while (!this.#hasEnded) {
       const change = this.#page[this.#at]
       if (change) {
         this.#at++
-        this.#stands = this.#at === this.#page.length ? this.#after : change.cursor
+        this.#cursor = this.#at === this.#page.length ? this.#after : change.cursor
         return { done: false, value: change }
       }
       const { changes, cursor } = await this.#read(this.#after)
@@ -145,14 +145,14 @@ class PolledIterator implements ChangeIterator {
       this.#at = 0
       this.#after = cursor
       if (changes.length > 0) continue
-      this.#stands = cursor
+      this.#cursor = cursor
       await this.#pause()
     }
     return { done: true, value: undefined }
   }
 
   #pause(): Promise<void> {
-    if (this.#isOver) return Promise.resolve()
+    if (this.#hasEnded) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, pollMs)
       this.#stop = () => {

@@ -2,7 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { FlowControl } from "../../ports/flow-control.ts"
 import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
 
-/** What was set for the limits behind a binding, each workflow's in an object of its own. */
+/** The configured limits behind a binding. One Durable Object has those of one workflow. */
 export function objectLimits(settingsOf: (workflow: string) => WorkflowLimitSettings): Pick<FlowControl, "limitsOf" | "override"> {
   const ask = async <T>(workflow: string, call: (of: WorkflowLimitSettings) => Promise<T>): Promise<T> => {
     try {

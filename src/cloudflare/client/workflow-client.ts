@@ -14,8 +14,8 @@ import { ShardLayout } from "../store/shard-layout.ts"
 const changesMax = 100
 
 /**
- * A client of the instances behind the binding, with the same calls, values and errors as an engine. It keeps nothing for long: one may be made for each
- * request. Its calls throw `UNREACHABLE` where an object does not answer.
+ * A client of the instances behind the binding, with the same calls, values and errors as an engine. It holds no connection, so a Worker may make one for
+ * each request. Its calls throw `UNREACHABLE` if an object does not answer.
  *
  * @example
  * const client = workflowClient(env.WORKFLOW_RUNNER)

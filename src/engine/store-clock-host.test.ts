@@ -1,4 +1,4 @@
-// Somebody sets the clock of a store that has one of its own.
+// The store has a clock of its own, and somebody sets that clock.
 
 import { describe, expect, it } from "vitest"
 import type { Context } from "../core/workflow/context.ts"
@@ -14,7 +14,7 @@ import { Timers } from "./worker/timers.ts"
 
 const minuteMs = 60_000
 
-/** A store with a clock of its own, which somebody sets. */
+/** A store with a clock of its own, which the test sets. */
 function storeClock() {
   const clock = { setMs: 0 }
   const inner = memory()
@@ -29,7 +29,7 @@ function storeClock() {
   return { clock, provider }
 }
 
-describe("where the clock of the store is set", () => {
+describe("an engine on a store whose clock is set", () => {
   const hourMs = 60 * minuteMs
   const anything = workflow("anything", async (ctx: Context, kind: "sleep" | "wait" | "retry") => {
     await ctx.waitForEvent("go")
@@ -43,7 +43,7 @@ describe("where the clock of the store is set", () => {
     return { clock, engine }
   }
 
-  it.each(["sleep", "wait", "retry"] as const)("back, what begins after it lasts no longer: %s", async (kind) => {
+  it.each(["sleep", "wait", "retry"] as const)("back: a %s that begins afterwards lasts as long as usual", async (kind) => {
     const { clock, engine } = await open()
     const handle = await engine.start(anything, { input: kind })
     await engine.skip("1s")
@@ -81,7 +81,7 @@ describe("where the clock of the store is set", () => {
     await engine.close()
   })
 
-  it("back, the timeout of a step that sleeps inside itself is what was left of it", async () => {
+  it("back: the timeout of a step continues with its remaining time after a nested sleep", async () => {
     const ended: number[] = []
     const napper = workflow("napper", async (ctx: Context) => {
       await ctx
@@ -109,13 +109,13 @@ describe("where the clock of the store is set", () => {
     await engine.close()
   })
 
-  it("back, what another process has ended leaves memory within a minute or two", async () => {
+  it("back: an instance that another process has ended leaves memory within two minutes", async () => {
     const aborted: unknown[] = []
     const held = workflow("held", async (ctx: Context) =>
       ctx.do("work", ({ signal }) => new Promise<string>((_, reject) => signal.addEventListener("abort", () => (aborted.push(1), reject(new Error("over")))))),
     )
     const { clock, provider } = storeClock()
-    // Hints are lost, so that only a comparison can tell.
+    // All hints are lost, so only a comparison with the store can notice the end.
     const deaf = { ...provider, open: async (context: StoreContext) => overriding(await provider.open(context), { onHint: () => () => undefined }) }
     const engine = await createTestEngine({ workflows: [held], store: deaf, lease: "30s", sweep: "10s" })
     await engine.start(held, { id: "held" })
@@ -132,7 +132,7 @@ describe("where the clock of the store is set", () => {
   })
 })
 
-describe("timers, where the time jumps", () => {
+describe("timers on a clock that jumps", () => {
   const open = () => {
     const host = new SimulatedHost()
     const store = { setMs: 0, now: () => host.now() + store.setMs }
@@ -145,7 +145,7 @@ describe("timers, where the time jumps", () => {
     return { store, fired, set, after, pass, timers }
   }
 
-  it.each([60_000, -60_000])("by %i ms: durations last as long as they did, and instants follow the clock", async (byMs) => {
+  it.each([60_000, -60_000])("by %i ms: durations keep their length, and instants follow the clock", async (byMs) => {
     const { store, fired, set, after, pass, timers } = open()
     const long = after("duration", 90_000)
     set("instant", 100_000)
@@ -159,7 +159,7 @@ describe("timers, where the time jumps", () => {
     ])
   })
 
-  it("forward: what is due fires as soon as another timer is set", async () => {
+  it("forward: due timers fire as soon as another timer is set", async () => {
     const { store, fired, set, after, pass } = open()
     set("b", 5_000)
     set("a", 1_000)

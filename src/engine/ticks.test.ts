@@ -30,7 +30,7 @@ beforeEach(() => {
 })
 
 describe("an engine that executes in ticks", () => {
-  it("does nothing by itself, and at a tick all that can be done now", async () => {
+  it("does nothing by itself, and executes all due work in a tick", async () => {
     await using engine = await open()
     const handle = await engine.start(chain, { id: "a" })
     await engine.skip("1h")
@@ -47,7 +47,7 @@ describe("an engine that executes in ticks", () => {
     expect(done).toHaveLength(5)
   })
 
-  it("works on no more instances than it may, also not on those that it starts", async () => {
+  it("works on at most maxInstances instances, including those that it starts", async () => {
     await using engine = await open()
     for (const id of ["a", "b", "c", "d", "e"]) await engine.start(chain, { id })
     const processed: number[] = []
@@ -61,7 +61,7 @@ describe("an engine that executes in ticks", () => {
     expect(done).toHaveLength(35)
   })
 
-  it("goes on with what wakes up before it begins new starts, and new starts get their share of many small ticks", async () => {
+  it("continues instances that wake up before new starts, and new starts get a share of many small ticks", async () => {
     await using engine = await open()
     const sleepers = Array.from({ length: 60 }, (_, n) => `sleeper-${n}`)
     for (const id of sleepers) await engine.start(chain, { id })
@@ -76,7 +76,7 @@ describe("an engine that executes in ticks", () => {
     expect(queued).toBeGreaterThan(14)
   })
 
-  it("begins no more attempts than it may, and each step once over all ticks", async () => {
+  it("begins at most maxSteps attempts, and each step once over all ticks", async () => {
     await using engine = await open()
     for (const id of ["a", "b", "c"]) await engine.start(chain, { id })
     for (let expected = 4; expected <= 12; expected += 4) {
@@ -88,7 +88,7 @@ describe("an engine that executes in ticks", () => {
     for (const id of ["a", "b", "c"]) expect(await engine.get(id).status()).toBe("sleeping")
   })
 
-  it("may be ticked many times at once: they follow one another, and nothing is done twice", async () => {
+  it("runs concurrent ticks one after the other, and executes nothing twice", async () => {
     await using engine = await open()
     for (let index = 0; index < 20; index++) await engine.start(chain, { id: `i${index}` })
     const results = await Promise.all(Array.from({ length: 5 }, () => engine.current.tick({ maxInstances: 6 })))
@@ -120,7 +120,7 @@ describe("an engine that executes in ticks", () => {
     expect(done).toHaveLength(5)
   })
 
-  it("waits for attempts that take their time, and closes in good order while it does", async () => {
+  it("waits for long attempts, and can be closed while it waits", async () => {
     const begun = new Gate()
     const ended = new Gate()
     const slow = workflow("slow", async (ctx: Context) =>
@@ -172,7 +172,7 @@ describe("an engine that executes in ticks", () => {
     expect(await handle.status()).toBe(status)
   })
 
-  it("takes in an event through the same engine while the tick goes on", async () => {
+  it("handles an event that is sent through the same engine during a tick", async () => {
     const begun = new Gate()
     const heard = new Gate()
     const both = workflow("both", async (ctx: Context<{ go: number }>) => {
@@ -194,7 +194,7 @@ describe("an engine that executes in ticks", () => {
     expect(await handle.result()).toBe("done")
   })
 
-  it("does not record a step as started that gets no place: its first execution is attempt 1", async () => {
+  it("does not record a step as started without budget: the first execution is attempt 1", async () => {
     const attempts: string[] = []
     const pair = workflow("pair", { retry: { maxAttempts: 2, initialInterval: "1s", jitter: 0 } }, async (ctx: Context) => {
       const both = ["x", "y"].map((name) => ctx.do(name, ({ attempt }) => attempts.push(`${ctx.instance.id}/${name} ${attempt}`)))
@@ -218,7 +218,7 @@ describe("an engine that executes in ticks", () => {
     }
   })
 
-  it("has all that its store offers, transactions of steps too", async () => {
+  it("offers everything that its store offers, including transactions of steps", async () => {
     const moving = workflow("moving", async (ctx: Context) => ctx.transaction("move", async (_: TransactionClient) => Promise.resolve("moved")))
     const commits: unknown[] = []
     const client = { query: () => Promise.resolve({ rows: [], rowCount: 0 }) }
@@ -242,7 +242,7 @@ describe("an engine that executes in ticks", () => {
     expect(commits).toEqual(["committed"])
   })
 
-  it("takes only limits that are whole numbers, and only such an engine takes ticks", async () => {
+  it("accepts only whole numbers as limits, and other engines refuse ticks", async () => {
     await using engine = await open()
     for (const wrong of [0, -1, 1.5, Number.NaN])
       await expect(engine.current.tick({ maxInstances: wrong })).rejects.toThrow(expect.objectContaining({ code: "BAD_OPTION" }))
@@ -253,7 +253,7 @@ describe("an engine that executes in ticks", () => {
 })
 
 describe("POST /runner/tick", () => {
-  it("drives the engine where it is enabled", async () => {
+  it("drives the engine if it is enabled", async () => {
     await using engine = await open()
     await engine.start(chain, { id: "a" })
     const app = createHttpApp(engine.current, { tick: true })

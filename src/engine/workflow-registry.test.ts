@@ -9,7 +9,7 @@ const old = workflow("mail", { version: "1" }, run)
 const current = workflow("mail", { version: "2" }, run)
 const other = workflow("bill", run)
 
-it("an engine lists the workflows that it has, with the version that a start by name takes", async () => {
+it("an engine lists its workflows with the version that a start by name uses", async () => {
   const engine = await Engine.open({ host: new SimulatedHost({}), store: memory(), workflows: [old, current, other], options: {} })
   expect(await engine.workflows()).toEqual([
     { name: "mail", version: "2", versions: ["1", "2"] },
@@ -18,7 +18,7 @@ it("an engine lists the workflows that it has, with the version that a start by 
   await engine.close()
 })
 
-it("one that has none lists those that there are instances of", async () => {
+it("an engine without workflows lists the workflows of the stored instances", async () => {
   const store = memory()
   const host = new SimulatedHost({})
   const worker = await Engine.open({ host, store, workflows: [old, current, other], options: {} })

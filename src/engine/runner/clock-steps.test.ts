@@ -53,18 +53,18 @@ describe.each([
 ] as const)("on %s", (_, store) => {
   const open = (options: Partial<TestEngineOptions> = {}) => createTestEngine({ workflows: [sleeper, waiter, retrier, waker], store: store(), ...options })
 
-  /** What of them is over. */
+  /** The ids of the completed instances. */
   const over = async (engine: Awaited<ReturnType<typeof open>>) => {
     await engine.settle()
     return (await engine.list({ status: "completed" })).instances.map(({ id }) => id).toSorted()
   }
 
-  // Who sleeps for longer than ten seconds leaves memory.
+  // An instance that sleeps for longer than ten seconds leaves memory.
   describe.each([
     ["in memory", 9_000],
     ["not in memory", 30 * minuteMs],
   ])("an instance that is %s", (__, ms) => {
-    it("sleeps, waits and tries again for no longer where the clock is set back", async () => {
+    it("sleeps, waits and retries last no longer when the clock is set back", async () => {
       await using engine = await open()
       await engine.start(sleeper, { id: "sleeper", input: ms })
       await engine.start(waiter, { id: "waiter", input: ms })
@@ -77,7 +77,7 @@ describe.each([
       expect(await over(engine)).toEqual(["retrier", "sleeper", "waiter"])
     })
 
-    it("sleeps until the clock that was set back shows the time that it has named", async () => {
+    it("sleepUntil lasts until a clock that was set back shows the named time", async () => {
       await using engine = await open()
       await engine.start(waker, { id: "waker", input: engine.now() + ms })
       await engine.start(sleeper, { id: "sleeper", input: ms })
@@ -91,7 +91,7 @@ describe.each([
       expect(await over(engine)).toEqual(["sleeper", "waker"])
     })
 
-    it("wakes when the clock that was set forward shows the time that it has named", async () => {
+    it("sleepUntil ends when a clock that was set forward shows the named time", async () => {
       await using engine = await open({ lease: "15s" })
       await engine.start(waker, { id: "waker", input: engine.now() + ms })
       await engine.skip(1_000)
@@ -112,7 +112,7 @@ describe.each([
     expect(await over(engine)).toEqual(["waker"])
   })
 
-  it("a wait times out while an instant that came before it is awaited yet", async () => {
+  it("a wait times out while a sleepUntil with an earlier instant still awaits the wall clock", async () => {
     const both = workflow("both", async (ctx: Context, at: number) =>
       Promise.race([ctx.sleepUntil("morning", at).then(() => "morning"), ctx.waitForEvent("call", { timeout: "31m", default: "no call" })]),
     )
@@ -124,7 +124,7 @@ describe.each([
     expect(await handle.result()).toBe("no call")
   })
 
-  it("an instance with limits that awaits an instant is not claimed again and again meanwhile", async () => {
+  it("an instance with limits that awaits an instant is not claimed repeatedly", async () => {
     const limited = workflow("limited", { concurrency: 1 }, async (ctx: Context, at: number) => {
       await ctx.sleepUntil("morning", at)
       return "awake"
@@ -142,7 +142,7 @@ describe.each([
     expect(await handle.result()).toBe("awake")
   })
 
-  it("more instances that await an instant than fit in memory are not claimed again and again", async () => {
+  it("instances that await an instant are not claimed repeatedly, also if they do not all fit in memory", async () => {
     const claims = { count: 0 }
     await using engine = await createTestEngine({ workflows: [waker], store: countingClaims(store(), claims), maxResidentInstances: 10 })
     const at = engine.now() + 30 * minuteMs
@@ -152,13 +152,13 @@ describe.each([
     await engine.skip("29m")
     claims.count = 0
     await engine.skip("5m")
-    // Each of them once a minute, and the sweeps.
+    // Each instance is claimed once a minute, and the sweeps claim as well.
     expect(claims.count).toBeLessThan(200)
     await engine.skip("6m")
     expect(await over(engine)).toHaveLength(30)
   })
 
-  it("a clock that is set back, and right again before an instant, does not delay it for an instance that is busy", async () => {
+  it("a clock that is set back, and right again before an instant, does not delay a busy instance", async () => {
     const racer = workflow("racer", async (ctx: Context, at: number) =>
       Promise.race([ctx.sleepUntil("morning", at).then(() => "morning"), ctx.do("work", () => new Promise<string>(() => {}))]),
     )
@@ -204,7 +204,7 @@ describe.each([
     expect(renewals).toEqual([0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000])
   })
 
-  it("a schedule fires when the wall clock shows its time, however often it was set", async () => {
+  it("a schedule fires when the wall clock shows its time, however often the clock was set", async () => {
     await using engine = await open({ startAt: Date.parse("2026-03-02T09:00:00Z") })
     await engine.schedules.create("hourly", { workflow: sleeper, input: 1_000, cron: "0 * * * *" })
     const fired = async () => (await engine.list({ workflow: "sleeper" })).instances.map(({ id }) => id)
@@ -222,13 +222,13 @@ describe.each([
 })
 
 describe("a process whose clock was set back, and one that was started after that", () => {
-  it("work on the same instances at once: starts and events of the one are no future for the other", async () => {
+  it("work on the same instances: neither treats starts and events of the other as in the future", async () => {
     const folder = mkdtempSync(join(tmpdir(), "perdure-clocks-"))
     const path = join(folder, "app.db")
     const moments = async () => {
       for (let i = 0; i < 20; i++) await new Promise<void>((resolve) => macrotask(resolve))
     }
-    // It leaves memory while it waits, so that a message has to make it due.
+    // The instance leaves memory while it waits, so a message has to make it due.
     const limited = workflow("limited", { concurrency: 1 }, async (ctx: Context) => ctx.waitForEvent("answer"))
     const clientHost = new SimulatedHost({ startAt: 60 * minuteMs })
     const client = await Engine.open({ host: clientHost, store: sqlite(path), workflows: [limited], options: {}, role: "client" })

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.ts"
 import { workflow, type HookEvent } from "../../index.ts"
 import { createTestEngine } from "../../testing/test-engine.ts"
 
-it("a hook that fails where the engine's retry function throws is given up, and both are logged", async () => {
+it("a failed hook is given up if the engine's retry function throws, and both errors are logged", async () => {
   const lines: string[] = []
   const note = (message: string) => void lines.push(message)
   const flow = workflow("flow", { onCompleted: () => Promise.reject(new Error("hook")) }, async () => 1)
@@ -17,7 +17,7 @@ it("a hook that fails where the engine's retry function throws is given up, and 
   expect(lines).toEqual([`the engine's retry function failed for a hook of instance "i"`, 'the onCompleted hook of instance "i" failed and is given up'])
 })
 
-it("a hook may ask for the result of its instance, as it has one", async () => {
+it("a hook can read the result of its instance", async () => {
   const results: unknown[] = []
   const open: { engine?: Engine } = {}
   const onCompleted = async ({ id }: HookEvent) => void results.push(await open.engine?.get(id).result())

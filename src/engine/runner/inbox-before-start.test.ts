@@ -21,7 +21,7 @@ function scene() {
   return { opening, read, takeAll }
 }
 
-it("nothing of a loaded instance starts before its whole inbox is read, and its controls go first, also from the last part", () => {
+it("nothing of a loaded instance starts before its whole inbox is read, and controls of the last part go first as well", () => {
   const { opening, read, takeAll } = scene()
   expect(read([message(1, "event"), message(2, "pause"), message(3, "event")], false)).toBe(true)
   expect([opening.blocksStart, opening.hasControls]).toEqual([true, false])
@@ -30,7 +30,7 @@ it("nothing of a loaded instance starts before its whole inbox is read, and its 
   expect(takeAll()).toEqual([2, 5, 1, 3, 4])
 })
 
-it("what is read later is left to the instance", () => {
+it("messages that are read later are ordinary inputs", () => {
   const { opening, read, takeAll } = scene()
   expect(read([], true)).toBe(true)
   expect([opening.blocksStart, opening.hasControls]).toEqual([false, false])

@@ -9,7 +9,7 @@ const types = async (handle: { history(options: { limit: number }): Promise<{ en
   (await handle.history({ limit: 100 })).entries.map(({ type }) => type)
 
 describe("an instance whose engine closes", () => {
-  it.each(["wait", "sleep"] as const)("while a branch beside a %s has just got a result goes on when it is opened again", async (beside) => {
+  it.each(["wait", "sleep"] as const)("just after a branch beside a %s got a result continues when it is opened again", async (beside) => {
     const store = memory()
     const gate = new Gate()
     const ran: string[] = []
@@ -35,8 +35,8 @@ describe("an instance whose engine closes", () => {
   })
 })
 
-describe("what the code gives up", () => {
-  it("on seeing an event that was there already takes no event away", async () => {
+describe("an ask that the code gives up", () => {
+  it("because another event arrived consumes no event", async () => {
     const gate = new Gate()
     const flow = workflow("flow", async (ctx: Context) => {
       await ctx.do("first", () => gate.passed)
@@ -75,7 +75,7 @@ describe("what the code gives up", () => {
     expect((await types(handle)).filter((type) => type === "ask.aborted")).toHaveLength(1)
   })
 
-  it("inside a step while its event is being written is given the event", async () => {
+  it("inside a step while its event is being written still gets the event", async () => {
     const givingUp = new AbortController()
     const flow = workflow("flow", (ctx: Context) => ctx.do("outer", ({ step }) => step.waitForEvent("w", { signal: givingUp.signal })))
     const hold: { gate?: Gate } = {}
@@ -92,7 +92,7 @@ describe("what the code gives up", () => {
 })
 
 describe("hooks", () => {
-  it("that a deploy took away are not waited for", async () => {
+  it("that a deploy has removed are not waited for", async () => {
     const code = (ctx: Context) => ctx.do("a", () => 1)
     const withHook = workflow("flow", { onCompleted: () => new Promise(() => undefined) }, code)
     let claims = 0
@@ -123,7 +123,7 @@ describe("hooks", () => {
 })
 
 describe("a crash", () => {
-  it("that code outside steps causes is counted before that code runs again", async () => {
+  it("that is caused by code outside steps is counted before the code runs again", async () => {
     let lethal: (() => void) | undefined
     let entered = 0
     const flow = workflow("flow", async (ctx: Context) => {
@@ -166,7 +166,7 @@ describe("a cancelled instance", () => {
 })
 
 describe("instances that sleep inside steps", () => {
-  it("leave memory where others need the room, and are entered again when it is time", async () => {
+  it("leave memory if others need the room, and run again when they are due", async () => {
     const nap = workflow("nap", (ctx: Context) =>
       ctx.do("outer", async ({ step, attempt }) => {
         await step.sleep("long", "30d")

@@ -2,7 +2,7 @@ import { expect, it } from "vitest"
 import { macrotask, SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
 import { MacrotaskQueue, type Runnable } from "./macrotask-queue.ts"
 
-it("a beat reaches everybody in line, and what follows it, also where one of them throws", async () => {
+it("a run reaches all queued instances and what follows the run, also if one of them throws", async () => {
   const lines: string[] = []
   const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
   const host = new SimulatedHost({ log: { debug: note, info: note, warn: note, error: note } })
@@ -21,7 +21,7 @@ it("a beat reaches everybody in line, and what follows it, also where one of the
   expect(lines).toEqual(["an instance failed to continue; the others are not affected: Error: a flaw"])
 })
 
-it("a crowd in line goes on some hundreds at a time, in its order", async () => {
+it("a long queue runs a few hundred at a time, in its order", async () => {
   const beats: number[][] = [[]]
   const macrotaskQueue = new MacrotaskQueue(new SimulatedHost(), () => beats.push([]))
   const numbers = Array.from({ length: 1_200 }, (_, index) => index)

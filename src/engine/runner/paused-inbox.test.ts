@@ -8,8 +8,8 @@ const collector = workflow("collector", async (ctx: Context<{ letter: number }>)
   return letters
 })
 
-describe("events that come while an instance is paused", () => {
-  it("keep their order when more come together with the resume", async () => {
+describe("events that arrive while an instance is paused", () => {
+  it("keep their order when more arrive together with the resume", async () => {
     await using engine = await createTestEngine({ workflows: [collector] })
     const handle = await engine.start(collector, { id: "a" })
     await engine.settle()
@@ -36,7 +36,7 @@ describe("events that come while an instance is paused", () => {
     expect(types).toEqual(["run.started", "wait.started", "paused", "resumed", "event.received", "wait.completed", "wait.started"])
   })
 
-  it("stay in the inbox over a crash", async () => {
+  it("stay in the inbox after a crash", async () => {
     await using engine = await createTestEngine({ workflows: [collector] })
     const handle = await engine.start(collector, { id: "a" })
     await engine.settle()

@@ -3,7 +3,7 @@ import { createTestEngine } from "perdure/testing"
 import { describe, expect, it } from "vitest"
 import type { Engine } from "../engine.ts"
 
-/** Plain data, which a store can hold, but which no `String` can be made of. */
+/** Plain data that a store can hold, but that `String` cannot convert. */
 const odd: [string, object][] = [
   ["without a prototype", Object.assign(Object.create(null) as object, { a: 1 })],
   ["with a toString that is no function", { toString: 1, valueOf: 1 }],
@@ -23,7 +23,7 @@ describe.each(odd)("an object %s that is thrown", (_, thrown) => {
     throw thrown as Error
   }
 
-  it("by a step makes it be tried again, and fails it, for all to read", async () => {
+  it("by a step makes the step retry, and then fails it with a readable error", async () => {
     const flow = workflow("flow", async (ctx: Context) => ctx.do("a", fail, { retry: { maxAttempts: 2, initialInterval: "1m" } }))
     await using engine = await createTestEngine({ workflows: [flow] })
     const handle = await engine.start(flow, { id: "i" })
@@ -35,7 +35,7 @@ describe.each(odd)("an object %s that is thrown", (_, thrown) => {
     expect(await changesUntil(engine.current, "workflow.failed")).toContainEqual(["retry.exhausted", "[object Object]"])
   })
 
-  it("by a workflow fails it, for all to read", async () => {
+  it("by a workflow fails the instance with a readable error", async () => {
     const flow = workflow("flow", async () => fail())
     await using engine = await createTestEngine({ workflows: [flow] })
     const handle = await engine.start(flow, { id: "i" })
@@ -44,7 +44,7 @@ describe.each(odd)("an object %s that is thrown", (_, thrown) => {
     expect(await changesUntil(engine.current, "workflow.failed")).toContainEqual(["workflow.failed", "[object Object]"])
   })
 
-  it("instead of what the journal has stalls the instance", async () => {
+  it("instead of making a recorded ask stalls the instance", async () => {
     let isChanged = false
     const flow = workflow("flow", async (ctx: Context) => {
       if (isChanged) fail()

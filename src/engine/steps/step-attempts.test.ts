@@ -2,7 +2,7 @@ import { expect, it } from "vitest"
 import { workflow } from "../../core/workflow/workflow.ts"
 import { createTestEngine } from "../../testing/test-engine.ts"
 
-it("a nested step with steps of its own is retried as the next attempt, also where its time came while nobody had it in memory", async () => {
+it("a nested step with steps of its own is retried as the next attempt, also if the retry became due while no worker had the instance", async () => {
   const attempts: number[] = []
   const order = workflow("order", async (ctx) =>
     ctx.do("outer", ({ step }) =>

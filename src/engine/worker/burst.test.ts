@@ -1,4 +1,4 @@
-// How much is done for a burst, counted: what grows with its square shows at any speed of the machine.
+// These tests count the work for a burst: work that grows with the square of its size shows on a machine of any speed.
 
 import { expect, it } from "vitest"
 import { type Context, workflow } from "../../index.ts"
@@ -18,7 +18,7 @@ const taker = workflow("taker", async (ctx: Context) => {
   return taken
 })
 
-/** A store that counts what is asked of it. */
+/** A store that counts its calls. */
 function countedStore() {
   const counts = { reads: 0, messagesRead: 0, deliveries: [] as number[], turns: [] as number[] }
   const inner = memory()
@@ -52,7 +52,7 @@ function countedStore() {
   return { store, counts }
 }
 
-it("events sent at once are delivered some hundreds at a time, read once, and taken in by turns that are not long", async () => {
+it("events sent at once are delivered a few hundred at a time, read once, and recorded in turns of bounded length", async () => {
   const { store, counts } = countedStore()
   await using engine = await createTestEngine({ workflows: [taker], store })
   const handle = await engine.start(taker)
@@ -68,7 +68,7 @@ it("events sent at once are delivered some hundreds at a time, read once, and ta
   expect(counts.turns.length).toBeGreaterThanOrEqual(3)
 })
 
-it("events that are awaited one by one are read once, too", async () => {
+it("events that are awaited one by one are read once as well", async () => {
   const { store, counts } = countedStore()
   await using engine = await createTestEngine({ workflows: [taker], store })
   const handle = await engine.start(taker)
@@ -77,11 +77,11 @@ it("events that are awaited one by one are read once, too", async () => {
   await engine.settle()
   expect(await handle.result()).toEqual(numbers)
   expect(counts.messagesRead).toBeLessThanOrEqual(count)
-  // Each send may lead to one read; those that find nothing are short.
+  // Each send may cause one read. A read that finds nothing is short.
   expect(counts.reads).toBeLessThanOrEqual(count + 10)
 })
 
-it("what an unread inbox holds is read once when the instance is loaded, however long it is", async () => {
+it("a long unread inbox is read once when its instance is loaded", async () => {
   const { store, counts } = countedStore()
   await using engine = await createTestEngine({ workflows: [taker], store })
   const handle = await engine.start(taker)
@@ -96,7 +96,7 @@ it("what an unread inbox holds is read once when the instance is loaded, however
   expect(counts.messagesRead).toBeLessThanOrEqual(count + 40)
 })
 
-it("a code that takes what is buffered writes turns that are not long", async () => {
+it("code that takes buffered events writes turns of bounded length", async () => {
   const late = workflow("late", async (ctx: Context) => {
     await ctx.waitForEvent("begin")
     for (const _ of numbers) await ctx.waitForEvent("number")
@@ -113,7 +113,7 @@ it("a code that takes what is buffered writes turns that are not long", async ()
   expect(Math.max(...counts.turns)).toBeLessThan(1_100)
 })
 
-it("what waits for the answers of one instance looks at its inbox once for all", async () => {
+it("all callers that wait for answers of one instance share one look at its inbox", async () => {
   const adder = workflow("adder", async (ctx: Context) => {
     let answered = 0
     ctx.setUpdateHandler("add", () => ++answered)
@@ -127,7 +127,7 @@ it("what waits for the answers of one instance looks at its inbox once for all",
   const updates = numbers.slice(0, 300).map(() => handle.update("add"))
   await engine.settle()
   counts.reads = 0
-  // Nothing will answer them, and each of those who wait is told so.
+  // Nothing will answer the updates, and each waiting caller gets an error.
   await handle.terminate()
   const answers = await Promise.allSettled(updates)
   expect(answers.every((answer) => answer.status === "rejected" && PerdureError.is(answer.reason, "INSTANCE_ENDED"))).toBe(true)

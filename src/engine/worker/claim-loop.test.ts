@@ -8,7 +8,7 @@ import { Timers } from "./timers.ts"
 
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
 
-it("claims do not multiply while the store is away, and the first that is answered is for all that was named meanwhile", async () => {
+it("claims do not multiply while the store is unreachable, and the first successful claim takes all instances requested meanwhile", async () => {
   const host = new SimulatedHost({ log: silentLogger })
   const timers = new Timers(host)
   let isAway = true
@@ -32,7 +32,7 @@ it("claims do not multiply while the store is away, and the first that is answer
     isResidentOrLoading: () => false,
     makeRoom: () => 10,
     onClaimed: () => Promise.resolve(),
-    // As the worker does.
+    // The sweep of a worker requests a claim as well.
     onSweep: () => claimLoop.requestClaim(),
   })
   const claimsIn = async (ms: number) => {

@@ -43,7 +43,7 @@ async function scene(concurrentSteps: number) {
   }
 }
 
-it("a worker that runs few steps at a time claims a few instances for each, leaves the others, and gets to all of them", async () => {
+it("a worker with few concurrent steps claims a few instances per step, leaves the others in the store, and runs all of them in the end", async () => {
   const at = await scene(2)
   expect(await at.owned()).toHaveLength(8)
   await at.finish()
@@ -55,7 +55,7 @@ it("one step at a time is enough for any number of instances", async () => {
   await at.finish()
 })
 
-it("instances that rest in memory do not count: a worker goes on claiming while they wait for events", async () => {
+it("resting instances do not count: a worker continues to claim while they wait for events", async () => {
   const flow = workflow("flow", async (ctx: Context) => ctx.waitForEvent("go"))
   const store = memory()
   const host = new SimulatedHost()
@@ -69,7 +69,7 @@ it("instances that rest in memory do not count: a worker goes on claiming while 
   await worker.close()
 })
 
-it("what a worker wants it claims little by little, so that others who are free at the same time get their part", async () => {
+it("a worker claims a few instances at a time, so that other free workers get their share", async () => {
   const limits: number[] = []
   const gate = new Gate()
   const flow = workflow("flow", async (ctx: Context) => ctx.do("work", () => gate.passed))
@@ -97,12 +97,12 @@ it("what a worker wants it claims little by little, so that others who are free 
   await worker.close()
 })
 
-it("what is being claimed has its places in memory: starts that come meanwhile do not take them", async () => {
+it("room is reserved for instances that are being claimed: starts in the meantime do not take it", async () => {
   const flow = workflow("flow", async (ctx: Context) => ctx.do("work", () => gate.passed))
   const gate = new Gate()
   const answer = new Gate()
   const store = memory()
-  /** Its claims are answered late. */
+  /** A store that answers claims late. */
   const slow: StoreProvider = {
     name: "slow",
     async open(context) {

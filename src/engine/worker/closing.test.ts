@@ -32,7 +32,7 @@ const waiting = workflow("waiting", async (ctx: Context) => {
 })
 const endless = workflow("endless", async (ctx: Context) => ctx.do("a", () => new Promise<never>(() => undefined)))
 
-it("every start under way when the engine closes is answered, and what it answers is true", async () => {
+it("every start that is in progress when the engine closes gets a true answer", async () => {
   const store = memory()
   const engine = await Engine.open({ host: new SimulatedHost(), store, workflows: [quick], options: {} })
   const started: string[] = []
@@ -53,7 +53,7 @@ it("every start under way when the engine closes is answered, and what it answer
   await next.close()
 })
 
-it("a start that has no place in a turn yet is refused when the engine dies", async () => {
+it("a start that is not in a turn yet is refused when the engine dies", async () => {
   const engine = await Engine.open({ host: new SimulatedHost(), store: memory(), workflows: [quick], options: {} })
   const start = engine.start(quick, { id: "i" })
   while (!engine.parts.worker.isResident("i")) await Promise.resolve()
@@ -61,7 +61,7 @@ it("a start that has no place in a turn yet is refused when the engine dies", as
   await expect(start).rejects.toMatchObject({ code: "ENGINE_CLOSED" })
 })
 
-it("no timer is left when the store takes nothing back", async () => {
+it("no timer is left when the store fails to release instances", async () => {
   let isBroken = false
   const store = changed(memory(), ({ journal }) => ({
     journal: new Proxy(journal, {
@@ -85,7 +85,7 @@ it("no timer is left when the store takes nothing back", async () => {
   expect(host.nextTimerAt()).toBeUndefined()
 })
 
-it("an engine that is closed while the store lets it be the worker does not begin to work", async () => {
+it("an engine that is closed while it becomes the worker does not begin to execute", async () => {
   const gate = new Gate()
   let asked = 0
   const store = changed(memory(), () => ({
@@ -108,7 +108,7 @@ it("an engine that is closed while the store lets it be the worker does not begi
   expect([engine.role, host.nextTimerAt()]).toEqual(["client", undefined])
 })
 
-it("what waits to be given back when the engine closes is given back: its next worker finds no crash", async () => {
+it("instances that wait for their release when the engine closes are released: the next worker finds no crash", async () => {
   const store = memory()
   const engine = await createTestEngine({ workflows: [endless], store })
   await engine.start(endless, { id: "i" })
@@ -121,7 +121,7 @@ it("what waits to be given back when the engine closes is given back: its next w
   expect((await next.get("i").history()).entries.map(({ type }) => type)).toEqual(["run.started", "step.started", "step.started"])
 })
 
-it.each([{}, { maxConcurrentSteps: 1 }])("an attempt under way when the engine closes may finish, with the steps inside it: %j", async (options) => {
+it.each([{}, { maxConcurrentSteps: 1 }])("a running attempt may finish with its nested steps when the engine closes: %j", async (options) => {
   const gate = new Gate()
   const nested = workflow("nested", async (ctx: Context) =>
     ctx.do("outer", async ({ step }) => {
@@ -138,7 +138,7 @@ it.each([{}, { maxConcurrentSteps: 1 }])("an attempt under way when the engine c
   await moments()
   gate.open()
   await moments()
-  // Long before its patience ends.
+  // Long before the drain time ends.
   await host.advanceTo(host.now() + 100, () => moments(2))
   await expect(Promise.race([closing.then(() => "closed"), moments(50).then(() => "waiting")])).resolves.toBe("closed")
   const next = await Engine.open({ host: new SimulatedHost(), store, workflows: [], options: {}, role: "client" })

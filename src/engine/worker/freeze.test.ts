@@ -1,4 +1,4 @@
-// A worker that stands still for longer than its lease, while another one goes on with its instances.
+// A worker stands still for longer than its lease, and another worker continues with its instances.
 
 import { expect, it } from "vitest"
 import type { Context } from "../../core/workflow/context.ts"
@@ -14,7 +14,7 @@ const moments = async () => {
   for (let i = 0; i < 20; i++) await new Promise<void>((resolve) => macrotask(resolve))
 }
 
-/** As on a connection that is lost during the freeze: nothing is told. */
+/** A store without hints, as on a connection that is lost during the freeze. */
 const withoutHints = (provider: StoreProvider): StoreProvider => ({
   ...provider,
   open: async (context) => overriding(await provider.open(context), { onHint: () => () => undefined }),
@@ -48,7 +48,7 @@ async function openTwo() {
   return { hosts, frozen, other, aborted, finish }
 }
 
-it("whoever waits for a result there is answered with the next renewal, and the signal of its step is aborted", async () => {
+it("a caller waiting for a result is answered with the next renewal, and the signal of the step is aborted", async () => {
   const { hosts, frozen, other, aborted } = await openTwo()
   const result = frozen.get("i").result()
   let isAnswered = false
@@ -65,7 +65,7 @@ it("whoever waits for a result there is answered with the next renewal, and the 
   await other.close()
 })
 
-it("a renewal that was on its way during the freeze is no proof that the lease was kept", async () => {
+it("a renewal that was in flight during the freeze does not prove that the lease was kept", async () => {
   const { hosts, frozen, other, aborted } = await openTwo()
   const { journal } = frozen.parts.store
   const renew = journal.renew.bind(journal)
@@ -88,14 +88,14 @@ it("a renewal that was on its way during the freeze is no proof that the lease w
   await other.close()
 })
 
-it("whoever waits there looks again when a turn is lost to another worker", async () => {
+it("waiting callers ask the store again when a turn is lost to another worker", async () => {
   const { hosts, frozen, other, finish } = await openTwo()
   const result = frozen.get("i").result()
   let isAnswered = false
   void result.then(() => (isAnswered = true))
   await hosts[1].advanceTo(hosts[1].now() + 5_000, moments)
   expect(await other.get("i").result()).toBe("charged")
-  // No time has passed here, so that only the turn can tell.
+  // No time has passed for this worker, so only the lost turn shows it.
   finish.open()
   await moments()
   expect(isAnswered).toBe(true)

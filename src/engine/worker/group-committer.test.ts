@@ -42,7 +42,7 @@ function slowStore() {
 }
 
 describe("the committer", () => {
-  it("writes what is ready together, and lets the next batch gather meanwhile", async () => {
+  it("writes ready turns in one batch, and gathers the next batch meanwhile", async () => {
     const { journal, batches, finish } = slowStore()
     const committer = new GroupCommitter(journal, () => undefined, log)
     const results: [string, CommitResult][] = []
@@ -66,7 +66,7 @@ describe("the committer", () => {
     expect(results).toHaveLength(4)
   })
 
-  it("writes a crowd some hundreds at a time, in its order", async () => {
+  it("writes many turns a few hundred at a time, in their order", async () => {
     const { journal, batches, finish } = slowStore()
     const committer = new GroupCommitter(journal, () => undefined, log)
     const ids = Array.from({ length: 1_100 }, (_, index) => `i${index}`)
@@ -80,7 +80,7 @@ describe("the committer", () => {
     expect(committer.idle).toBe(true)
   })
 
-  it("splits a batch that errors until the culprit stands alone", async () => {
+  it("splits a failed batch until the failing turn is alone", async () => {
     const { journal, batches, finish, refuseIf } = slowStore()
     refuseIf((ids) => ids.includes("bad"))
     const committer = new GroupCommitter(journal, () => undefined, log)
@@ -93,7 +93,7 @@ describe("the committer", () => {
     expect(batches.length).toBeLessThanOrEqual(7)
   })
 
-  it.each(["DATABASE_BUSY", "DATABASE_GONE", "STORE_UNREACHABLE"] as const)("does not split a batch where the store as a whole fails (%s)", async (code) => {
+  it.each(["DATABASE_BUSY", "DATABASE_GONE", "STORE_UNREACHABLE"] as const)("does not split a batch if the whole store fails (%s)", async (code) => {
     const error = new PerdureError(code, "not now")
     let calls = 0
     const journal = { commit: async () => (calls++, Promise.reject(error)) } as unknown as JournalStore
@@ -106,7 +106,7 @@ describe("the committer", () => {
     expect(calls).toBe(1)
   })
 
-  it("asks for a beat when something is ready and nothing is being written", async () => {
+  it("schedules a run when a turn is ready and nothing is being written", async () => {
     const { journal, finish } = slowStore()
     let armed = 0
     const committer = new GroupCommitter(journal, () => armed++, log)
@@ -119,7 +119,7 @@ describe("the committer", () => {
     expect(armed).toBe(2)
   })
 
-  it("goes on with the others, and with the next batch, when what follows a turn throws", async () => {
+  it("continues with the other turns and the next batch when the listener of a turn throws", async () => {
     const { journal, finish } = slowStore()
     const committer = new GroupCommitter(journal, () => undefined, log)
     const results: string[] = []
@@ -139,7 +139,7 @@ describe("the committer", () => {
     expect(lines).toEqual(['what follows a turn of instance "a" failed: Error: a flaw'])
   })
 
-  it("forgets what was never promised when it is abandoned", async () => {
+  it("drops the queued turns when it is abandoned", async () => {
     const { journal, batches } = slowStore()
     const committer = new GroupCommitter(journal, () => undefined, log)
     const results: CommitResult[] = []
@@ -151,7 +151,7 @@ describe("the committer", () => {
     expect(results).toEqual([])
   })
 
-  describe("on a store that works on several batches at once", () => {
+  describe("on a store that writes several batches at once", () => {
     const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length }) => length)
 
     function opened() {
@@ -170,7 +170,7 @@ describe("the committer", () => {
       return { committer, batches, finish, submit, armed: () => armed }
     }
 
-    it("few turns wait for the one under way, many do not, and there are never more batches than it works on", async () => {
+    it("few turns wait for the current batch, many turns do not, and the number of batches is bounded", async () => {
       const { committer, batches, finish, submit } = opened()
       submit(1, "a")
       committer.flush()
@@ -189,7 +189,7 @@ describe("the committer", () => {
       expect(sizes(batches)).toEqual([1, 32, 100])
     })
 
-    it("a crowd is cut into batches that go side by side, in their order", async () => {
+    it("many turns are cut into concurrent batches, in their order", async () => {
       const { committer, batches, finish, submit } = opened()
       submit(600, "a")
       committer.flush()
@@ -203,7 +203,7 @@ describe("the committer", () => {
       expect(committer.idle).toBe(true)
     })
 
-    it("a beat is asked for as soon as a further batch may go", async () => {
+    it("a run is scheduled as soon as a further batch may be sent", async () => {
       const { committer, finish, submit, armed } = opened()
       submit(1, "a")
       committer.flush()

@@ -7,7 +7,7 @@ const moment = () => new Promise<void>((resolve) => macrotask(resolve))
 const work: Hint = { work: true, ends: false, updatesAnswered: false, changed: false }
 const answers: Hint = { work: false, ends: false, updatesAnswered: true, changed: false }
 
-/** A lookout that notes what it looks at, and the look at answers as the test has it. */
+/** A dispatcher whose worker and listener note their calls. `checkAnswers`: what the listener does for answers. */
 function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
   const seen: string[] = []
   const note = (what: string) => async () => void seen.push(what)
@@ -23,7 +23,7 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
   return { hintDispatcher: new HintDispatcher(worker, [waiters]), seen }
 }
 
-it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told %i microtasks after a look began is looked at", async (microtasks) => {
+it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("a hint that arrives %i microtasks after a round began is handled", async (microtasks) => {
   for (const hint of [work, answers]) {
     const { hintDispatcher, seen } = open()
     void hintDispatcher.handleHint(hint)
@@ -34,7 +34,7 @@ it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told
   }
 })
 
-it("messages for certain instances are looked for there alone, unless anything may be there", async () => {
+it("a hint that names instances concerns only these, unless another hint names none", async () => {
   const { hintDispatcher, seen } = open()
   await hintDispatcher.handleHint({ ...work, work: ["a"] })
   expect(seen).toEqual(["messages for a"])
@@ -43,7 +43,7 @@ it("messages for certain instances are looked for there alone, unless anything m
   expect(seen).toEqual(["messages for a", "messages for a", "work"])
 })
 
-it("work does not wait for those who wait for something", async () => {
+it("the worker does not wait for the listeners", async () => {
   const { hintDispatcher, seen } = open(() => new Promise<never>(() => undefined))
   void hintDispatcher.handleHint(answers)
   await moment()
@@ -52,7 +52,7 @@ it("work does not wait for those who wait for something", async () => {
   expect(seen).toEqual(["answers", "work"])
 })
 
-it("what is told during a look is one more look, for all that was told", async () => {
+it("hints that arrive during a round are merged into one more round", async () => {
   const { hintDispatcher, seen } = open(moment)
   const first = hintDispatcher.handleHint(answers)
   const others = [hintDispatcher.handleHint({ ...answers, ends: ["a"] }), hintDispatcher.handleHint({ ...answers, ends: ["b"] })]

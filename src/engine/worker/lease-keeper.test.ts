@@ -8,7 +8,7 @@ import { Timers } from "./timers.ts"
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
 const leaseMs = 30_000
 
-/** A keeper on a store that writes down its calls. Setting `failure` makes every call fail. */
+/** A lease keeper on a store that records its calls. Setting `failure` makes every call fail. */
 function start() {
   const warnings: string[] = []
   const host = new SimulatedHost({ log: { debug() {}, info() {}, warn: (message) => warnings.push(message), error: (message) => warnings.push(message) } })

@@ -9,7 +9,7 @@ import { Timers } from "./timers.ts"
 
 it("two runners of one instance, of which one is being dropped, get each message once", async () => {
   const message = { instance: "i", kind: "event", topic: "go", at: 0, seq: 1 } as const
-  // As SQL may: who asks for an id twice gets its rows twice.
+  // As SQL may do: an id that is asked for twice returns its rows twice.
   const journal = { readInbox: async (ids: readonly string[]) => ids.map(() => message) }
   const received: (readonly Message[])[] = []
   const runner = () => ({ id: "i", isInboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages) }) as unknown as InstanceRunner
@@ -23,8 +23,8 @@ it("two runners of one instance, of which one is being dropped, get each message
   expect(received).toEqual([[message], [message]])
 })
 
-/** An inbox with two messages, of which the store has heard the first, and which cannot be read so often at first. */
-function heardScene(failures = 0) {
+/** An inbox with two messages. The store has pushed the first one, and the first `failures` reads fail. */
+function pushedScene(failures = 0) {
   const message = (instance: string, seq: number) => ({ instance, kind: "event", topic: "go", at: 0, seq }) as const
   const received: number[][] = []
   let failed = 0
@@ -52,8 +52,8 @@ function heardScene(failures = 0) {
   return { messageBatcher, received, unreadable, message, one: runner("i"), other: runner("j") }
 }
 
-it("what the store has heard is taken in at once, where nobody has another reason to read", async () => {
-  const { messageBatcher, received, message, one } = heardScene()
+it("a pushed message is received at once, unless the inbox is to be read anyway", async () => {
+  const { messageBatcher, received, message, one } = pushedScene()
   expect(messageBatcher.receivePushed(one, message("i", 1))).toBe(true)
   expect(received).toEqual([[1]])
   messageBatcher.read(one)
@@ -64,15 +64,15 @@ it("what the store has heard is taken in at once, where nobody has another reaso
   expect(received).toEqual([[1], [1, 2], [3]])
 })
 
-it("nor where it has that message already", () => {
-  const { messageBatcher, received, message, one } = heardScene()
+it("a pushed message that the runner has already is not received again", () => {
+  const { messageBatcher, received, message, one } = pushedScene()
   Object.assign(one, { inboxSeen: 1 })
   expect(messageBatcher.receivePushed(one, message("i", 1))).toBe(false)
   expect(received).toEqual([])
 })
 
-it("a flaw in what becomes of a message that was heard is that instance's alone", () => {
-  const { messageBatcher, unreadable, message, one } = heardScene()
+it("a bug in the handling of a pushed message affects only its instance", () => {
+  const { messageBatcher, unreadable, message, one } = pushedScene()
   const bug = new Error("a flaw")
   Object.assign(one, {
     receive: () => {
@@ -83,8 +83,8 @@ it("a flaw in what becomes of a message that was heard is that instance's alone"
   expect(unreadable).toEqual([bug])
 })
 
-it("a reason to read is not forgotten where the inboxes of several cannot be read at once", async () => {
-  const { messageBatcher, received, message, one, other } = heardScene(1)
+it("a requested read is not forgotten when the inboxes of several runners cannot be read at once", async () => {
+  const { messageBatcher, received, message, one, other } = pushedScene(1)
   messageBatcher.read(one)
   messageBatcher.read(other)
   expect(messageBatcher.receivePushed(other, message("j", 1))).toBe(false)

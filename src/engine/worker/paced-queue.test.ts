@@ -1,7 +1,7 @@
 import { expect, it } from "vitest"
 import { PacedQueue } from "./paced-queue.ts"
 
-/** A line whose macrotasks pass when the test says so. */
+/** A queue whose macrotasks pass when the test says so. */
 function scene() {
   let due: (() => void)[] = []
   const line = new PacedQueue({ quiesce: (then) => void due.push(then) })
@@ -21,7 +21,7 @@ function scene() {
 
 const numbers = (length: number) => Array.from({ length }, (_, index) => index)
 
-it("a crowd goes on some hundreds at a time, in the order in which it came", async () => {
+it("a crowd continues a few hundred at a time, in the order of arrival", async () => {
   const { enter, pass, gone } = scene()
   const all = numbers(600).map((number) => enter(number))
   for (let hop = 0; hop < 5; hop++) await Promise.resolve()
@@ -34,7 +34,7 @@ it("a crowd goes on some hundreds at a time, in the order in which it came", asy
   expect(gone).toEqual(numbers(601))
 })
 
-it("those who come one by one do not wait, and nothing is left to be done once they are gone", async () => {
+it("single callers do not wait, and nothing stays scheduled after them", async () => {
   const { enter, pass, gone, pending } = scene()
   for (const number of numbers(3)) {
     await enter(number)

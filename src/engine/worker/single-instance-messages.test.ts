@@ -5,7 +5,7 @@ import type { InboxPart, JournalStore, Message } from "../../ports/journal-store
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import { SingleInstanceMessages } from "./single-instance-messages.ts"
 
-it("a long inbox is read once, some hundreds of messages at a time, with a macrotask between", async () => {
+it("a long inbox is read once, a few hundred messages at a time, with a macrotask in between", async () => {
   const inbox = Array.from({ length: 1_000 }, (_, at) => ({ instance: "i", kind: "event", topic: "go", at: 0, seq: at + 1 }) as const)
   let macrotasks = 0
   let isOver = false

@@ -22,7 +22,7 @@ async function open(): Promise<Engine> {
 
 const starts = (engine: Engine, count: number, input: number) => Array.from({ length: count }, () => engine.start(sequence, { input }))
 
-it("a crowd of starts goes in waves, and all of them get on", async () => {
+it("a crowd of starts is admitted in waves, and all instances complete", async () => {
   const engine = await open()
   const handles = await Promise.all(starts(engine, 1_000, 5))
   await Promise.all(handles.map((handle) => handle.result()))
@@ -31,7 +31,7 @@ it("a crowd of starts goes in waves, and all of them get on", async () => {
   expect(await engine.count({}, "status")).toEqual({ completed: 1_000 })
 })
 
-it("a crowd that fits is started by one commit", async () => {
+it("starts that fit into one wave are one commit", async () => {
   const engine = await open()
   const { committer } = engine.parts.worker
   const before = committer.commits
@@ -39,28 +39,28 @@ it("a crowd that fits is started by one commit", async () => {
   expect(committer.commits - before).toBe(1)
 })
 
-it("those in line start although others are busy for ever", async () => {
+it("waiting starts begin although other instances are busy for ever", async () => {
   const engine = await open()
   await Promise.all(starts(engine, 100, 1_000_000))
   const handles = await Promise.all(starts(engine, 600, 1))
   expect(handles).toHaveLength(600)
 })
 
-it("starts that fail leave nobody waiting behind them", async () => {
+it("failed starts leave no start waiting behind them", async () => {
   const engine = await open()
   const bad = await Promise.allSettled(Array.from({ length: 600 }, () => engine.start(sequence, { input: 1, id: "" })))
   expect(bad.every(({ status }) => status === "rejected")).toBe(true)
   await (await engine.start(sequence, { input: 1 })).result()
 })
 
-it("those in line when the engine closes are started", async () => {
+it("starts that wait when the engine closes are started", async () => {
   const engine = await open()
   const crowd = Promise.all(starts(engine, 600, 1))
   await engine.close()
   await expect(crowd).resolves.toHaveLength(600)
 })
 
-it("those in line when the engine dies are refused", async () => {
+it("starts that wait when the engine dies are refused", async () => {
   const engine = await open()
   const crowd = Promise.allSettled(starts(engine, 600, 1))
   await moment()

@@ -12,7 +12,7 @@ import { createTestEngine } from "../../testing/test-engine.ts"
 
 type Trouble = (name: keyof JournalStore | keyof Directory, args: readonly unknown[]) => Promise<void> | undefined
 
-/** A store that asks the test before every call: it may hold the call up, or fail it. */
+/** A store that asks the test before every call: the test may delay the call, or let it fail. */
 const troubled = (trouble: Trouble, inner = memory()): StoreProvider => ({
   name: "troubled",
   open: async (context) => {
@@ -43,7 +43,7 @@ const troubled = (trouble: Trouble, inner = memory()): StoreProvider => ({
 
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
 
-it("an inbox that cannot be read does not keep others from theirs", async () => {
+it("an inbox that cannot be read does not affect other inboxes", async () => {
   const seen: string[] = []
   const flow = workflow("flow", async (ctx: Context) => {
     const long = ctx.do("long", ({ signal, attempt }) => {
@@ -71,7 +71,7 @@ it("an inbox that cannot be read does not keep others from theirs", async () => 
   expect((await engine.get("bad").steps()).map(({ id, status }) => `${id} ${status}`)).toEqual(["long running", "x completed"])
 })
 
-it("an inbox that cannot be read for a moment is read again, and nothing under way is given up", async () => {
+it("an inbox that cannot be read for a moment is read again, and running attempts continue", async () => {
   const calls: number[] = []
   const flow = workflow("flow", async (ctx: Context) => {
     const [, word] = await Promise.all([ctx.do("long", ({ attempt }) => (calls.push(attempt), gate.passed)), ctx.waitForEvent("x")])
@@ -91,7 +91,7 @@ it("an inbox that cannot be read for a moment is read again, and nothing under w
   expect(calls).toEqual([1])
 })
 
-it("whoever waits for a result goes on waiting when the store fails a look that he did not ask for", async () => {
+it("a caller keeps waiting for a result when a poll of the store fails", async () => {
   const flow = workflow("flow", async (ctx: Context) => {
     await ctx.sleep("s", "1h")
     return 1
@@ -111,7 +111,7 @@ it("whoever waits for a result goes on waiting when the store fails a look that 
   expect(await result).toBe(1)
 })
 
-it("an instance that is in memory again is not given back by what was put off before", async () => {
+it("a delayed release does not release an instance that is resident again", async () => {
   const begun: number[] = []
   const flow = workflow("flow", async (ctx: Context) => {
     await ctx.do("quick", () => 1)
@@ -157,7 +157,7 @@ it("a start whose instance is being loaded loses, and the instance runs once", a
   await second.close()
 })
 
-it("messages that are sent at the same time as one that does not fit are delivered", async () => {
+it("messages sent together with one that is too large are delivered", async () => {
   const flow = workflow("flow", async (ctx: Context) => ctx.waitForEvent("x"))
   const store = troubled((name, [messages]) => {
     if (name !== "deliver" || !(messages as { payload: string }[]).some(({ payload }) => payload.includes("huge"))) return undefined
@@ -171,7 +171,7 @@ it("messages that are sent at the same time as one that does not fit are deliver
   expect(await engine.get("a").result()).toBe("small")
 })
 
-it("a logger that throws holds up nobody", async () => {
+it("a logger that throws has no effect on instances", async () => {
   const flow = workflow("flow", async (ctx: Context) => ctx.do("a", () => 1))
   let failures = 0
   const store = troubled((name) => (name === "commit" && failures-- > 0 ? Promise.reject(new Error("full")) : undefined))

@@ -5,7 +5,7 @@ import { MovableTimer, Timers } from "./timers.ts"
 const settled = () => Promise.resolve()
 
 describe("timers", () => {
-  it("fire in the order of their times, and of being set where these are the same", async () => {
+  it("fire in the order of their times, and then in the order in which they were set", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const timers = new Timers(host)
     const fired: string[] = []
@@ -22,7 +22,7 @@ describe("timers", () => {
     expect(fired.at(-1)).toBe("c@30")
   })
 
-  it("do not fire once they are cleared, and one may set another", async () => {
+  it("do not fire once they are cleared, and a timer may set another", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const timers = new Timers(host)
     const fired: number[] = []
@@ -39,7 +39,7 @@ describe("timers", () => {
     expect(fired).toEqual([10, 15])
   })
 
-  it("leave none with the host where all are cleared, and go on with the next that is set", async () => {
+  it("leave no host timer when all are cleared, and work with the next that is set", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const setTimer = host.setTimer.bind(host)
     const pending = new Set<number>()
@@ -64,7 +64,7 @@ describe("timers", () => {
     expect(fired).toEqual([30])
   })
 
-  it("fire all, also where what one of them calls throws", async () => {
+  it("all fire, also if the callback of one of them throws", async () => {
     const lines: string[] = []
     const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
     const host = new SimulatedHost({ startAt: 0, log: { debug: note, info: note, warn: note, error: note } })
@@ -80,7 +80,7 @@ describe("timers", () => {
     expect(lines).toEqual(["the callback of a timer failed: Error: a flaw"])
   })
 
-  it("do not gather what is cleared long before its time, and keep what is not", async () => {
+  it("do not accumulate cleared timers, and keep the others", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const timers = new Timers(host)
     const fired: number[] = []
@@ -91,7 +91,7 @@ describe("timers", () => {
     expect(fired).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
 
-  it("take nothing more once they are closed", async () => {
+  it("accept no timer once they are closed", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const timers = new Timers(host)
     timers.close()
@@ -100,7 +100,7 @@ describe("timers", () => {
     expect(host.nextTimerAt()).toBeUndefined()
   })
 
-  it("a timer is moved, put off and set again after it rang", async () => {
+  it("a timer is moved, delayed and set again after it fired", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const rang: number[] = []
     const timer = new MovableTimer(new Timers(host), () => rang.push(host.now()))

@@ -3,7 +3,7 @@
 
 import type { Engine } from "perdure"
 import { listener, sequence, sleeper } from "./bench-workflows.ts"
-import { partsOf } from "./engine-parts.ts"
+import { componentsOf } from "./engine-components.ts"
 import type { Scene } from "./memory-scene.ts"
 import { residentMbNow, residentSet } from "./resident-set.ts"
 import { openOn, targetCalled } from "./target.ts"
@@ -50,7 +50,7 @@ const scenes: Readonly<Record<Scene, (engine: Engine, count: number, openedAt: n
   },
   async resident(engine, count) {
     await startAll(engine, { workflow: listener, input: 1 }, "waiting", count)
-    const { size } = partsOf(engine).worker.residents
+    const { size } = componentsOf(engine).worker.residents
     if (size !== count) throw new Error(`${size} of ${count} instances are in memory`)
     return {}
   },

@@ -54,7 +54,7 @@ for await (const change of client.changes()) exactly<string | undefined>()(chang
 
 // The components of an engine are no part of its type.
 // @ts-expect-error for Perdure itself
-void engine.parts
+void engine.components
 // @ts-expect-error for Perdure itself
 void engine.core
 // @ts-expect-error for tests of Perdure itself

@@ -177,7 +177,7 @@ class Bed {
 
   /** The limits that have a free slot while an instance waits for it. */
   async idleLimits(): Promise<string[]> {
-    const { flow, directory } = (await this.engine).current.parts.store
+    const { flow, directory } = (await this.engine).current.components.store
     const found: string[] = []
     for (const { id } of this.handles) {
       const row = await directory.get(id)

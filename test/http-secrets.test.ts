@@ -93,7 +93,7 @@ describe("the HTTP API", () => {
     ["errors of ours", ours],
     ["errors of a code that it does not know", () => Object.assign(ours(), { code: "NEW_CODE" })],
   ])("says nothing of %s, whatever part of the store throws them", async (_, errorOf) => {
-    const { store } = wholeEngine(engine).parts
+    const { store } = wholeEngine(engine).components
     const broken = (target: object): object =>
       new Proxy(target, {
         get: (_target, name) => {
@@ -110,7 +110,7 @@ describe("the HTTP API", () => {
     }
     // Routes keep the client that they were created with, so a second app gets a client whose calls all fail.
     const failing = new Proxy({} as Client, {
-      get: (_target, name) => (name === "parts" ? undefined : name === "schedules" || name === "limits" ? failing : () => Promise.reject(errorOf())),
+      get: (_target, name) => (name === "components" ? undefined : name === "schedules" || name === "limits" ? failing : () => Promise.reject(errorOf())),
     })
     const seen = await askForAll(overriding(failing, { get: () => failing as never, changes: () => ({ [Symbol.asyncIterator]: () => failing as never }) }))
     expectNoSecrets(seen, secrets)

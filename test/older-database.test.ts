@@ -49,7 +49,7 @@ it("what was under way in a database of an older schema continues after a later 
   await before.settle()
   await before.sendEvent("waits", "go", "unread")
   before.current.kill()
-  await before.current.parts.store.close()
+  await before.current.components.store.close()
   restoreVersion = becomeLaterVersion()
   isStuck = false
   const after = await createTestEngine({ workflows, store, seed: "after", startAt: before.host.now() + 120_000 })

@@ -67,7 +67,7 @@ const outcomeOf = async (fn: (sql: Sql) => unknown): Promise<unknown> => {
 
 /** What the store of this engine does instead. */
 const instead = (engine: TestEngine, transact: (next: Transactions["transact"]) => Transactions["transact"]) => {
-  const transactions = engine.current.parts.worker.transactions!
+  const transactions = engine.current.components.worker.transactions!
   const next = transactions.transact.bind(transactions)
   transactions.transact = transact(next)
   return () => {

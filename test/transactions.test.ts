@@ -177,7 +177,7 @@ describe("what the store says of an instance after a transaction", () => {
     const handle = await engine.start(lazy, { id: "i" })
     await engine.settle()
     expect(await handle.status()).toBe("sleeping")
-    expect(engine.current.parts.worker.isResident("i")).toBe(false)
+    expect(engine.current.components.worker.isResident("i")).toBe(false)
     expect(await entriesOf(engine, "i")).toEqual(["run.started", "sleep.started", "step.started", "step.completed", "rested"])
     await engine.skip("1d")
     expect(await handle.result()).toBe(1)
@@ -212,7 +212,7 @@ describe("what the store says of an instance after a transaction", () => {
       return word
     })
     const engine = await open({ workflows: [waits] })
-    const { transactions } = engine.current.parts.worker
+    const { transactions } = engine.current.components.worker
     const transact = transactions!.transact.bind(transactions)
     const died = new Promise<void>((resolve) => {
       transactions!.transact = async (run) => {

@@ -83,9 +83,9 @@ it("of two that start the same id at once one is refused, and the other runs", a
 
 it("a client pauses and cancels at once what a worker left behind that died, though its lease lasts", async () => {
   for (const id of ["p", "c"]) await worker.start(flow, { id, input: "wait" })
-  const { core, parts } = wholeEngine(worker)
+  const { core, components } = wholeEngine(worker)
   core.kill()
-  await parts.store.close()
+  await components.store.close()
   expect(await client.get("p").pause()).toEqual({ id: "p", accepted: true, status: "paused" })
   expect(await client.get("c").cancel()).toEqual({ id: "c", accepted: true, status: "running", phase: "cancelling" })
 })

@@ -1,4 +1,4 @@
-import { partsOf } from "../engine-parts.ts"
+import { componentsOf } from "../engine-components.ts"
 import { groupsOf } from "../floor.ts"
 import { median } from "../statistics.ts"
 import { countingStore, floorOn, openOn } from "../target.ts"
@@ -67,7 +67,7 @@ export const throughput: Workload = {
       const usage = process.cpuUsage()
       const ms = await runThroughput(measured, instances)
       const cpuMs = cpuMsSince(usage)
-      const { commits } = partsOf(measured).worker.committer
+      const { commits } = componentsOf(measured).worker.committer
       await measured.close()
       const floorUsage = process.cpuUsage()
       const floorMs = await floorTimes(groups, false)

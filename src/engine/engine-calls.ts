@@ -11,45 +11,45 @@ import type { SharedStoreCore } from "./shared-store-core.ts"
 
 /** The calls of an engine as a client. */
 export class EngineCalls extends LocalInstanceCalls implements ClientCalls {
-  readonly #parts: EngineComponents
+  readonly #components: EngineComponents
   readonly #requireOpen: () => void
 
-  constructor(core: SharedStoreCore, parts: EngineComponents) {
+  constructor(core: SharedStoreCore, components: EngineComponents) {
     const requireOpen = () => core.requireOpen()
-    super(core, parts, requireOpen)
-    this.#parts = parts
+    super(core, components, requireOpen)
+    this.#components = components
     this.#requireOpen = requireOpen
   }
 
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
     this.#requireOpen()
-    return this.#parts.starter.start(workflow, options)
+    return this.#components.starter.start(workflow, options)
   }
 
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions): Promise<readonly BatchResult[]> {
     this.#requireOpen()
-    const { starter } = this.#parts
+    const { starter } = this.#components
     if (transaction !== undefined) return startWithin(items, batchStarterOf(starter, transaction))
     return startEach(items, (workflow, options) => starter.start(workflow, options))
   }
 
   async workflows(): Promise<readonly WorkflowInfo[]> {
     this.#requireOpen()
-    const { registry, store, settings } = this.#parts
+    const { registry, store, settings } = this.#components
     return registry.names.length > 0 ? registry.infos : listWorkflows(store.directory, settings.codecs)
   }
 
   async list(filter: ListFilter): Promise<ListPage> {
     this.#requireOpen()
-    return listInstances(this.#parts.store.directory, filter, this.#parts.settings.codecs)
+    return listInstances(this.#components.store.directory, filter, this.#components.settings.codecs)
   }
 
   async count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
     this.#requireOpen()
-    return countInstances(this.#parts.store.directory, filter, by)
+    return countInstances(this.#components.store.directory, filter, by)
   }
 
   changes(id: string | undefined, cursor: string | undefined): Changes {
-    return new ChangeSequence(() => this.#parts.changes, cursor, id)
+    return new ChangeSequence(() => this.#components.changes, cursor, id)
   }
 }

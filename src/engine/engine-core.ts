@@ -13,7 +13,7 @@ import { wallNow } from "./wall-clock.ts"
 import type { Worker, WorkerSpec } from "./worker/worker.ts"
 
 export interface CreatedCore<W extends Worker> {
-  readonly parts: CoreComponents<W>
+  readonly components: CoreComponents<W>
   readonly listeners: EngineListener[]
 }
 
@@ -25,7 +25,7 @@ export interface CoreKind<W extends Worker> {
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
   /** The settings again, with the defaults that the opened store asks for. */
   settingsOnStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
-  resultWaiters(parts: WorkerComponents<W>): ResultWaiters
+  resultWaiters(components: WorkerComponents<W>): ResultWaiters
 }
 
 /** Opens the store and constructs the components that work on it. */
@@ -68,7 +68,7 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
   const starter = new InstanceStarter(store, registry, worker)
   const controls = new InstanceControls(store, registry, worker)
   worker.childOperations = new ChildOperations(store, starter, controls)
-  return { parts: { ...ofWorker, resultWaiters, starter, controls }, listeners }
+  return { components: { ...ofWorker, resultWaiters, starter, controls }, listeners }
 }
 
 /**
@@ -76,12 +76,12 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
  * `Engine` adds the API of a client, and the Durable Object of an instance adds RPC methods. Further components are attached as listeners.
  */
 export class EngineCore<W extends Worker = Worker> {
-  readonly parts: CoreComponents<W>
+  readonly components: CoreComponents<W>
   protected readonly listeners: EngineListener[]
   protected closing: Promise<void> | undefined
 
-  constructor({ parts, listeners }: CreatedCore<W>) {
-    this.parts = parts
+  constructor({ components, listeners }: CreatedCore<W>) {
+    this.components = components
     this.listeners = listeners
   }
 
@@ -92,7 +92,7 @@ export class EngineCore<W extends Worker = Worker> {
 
   /** `client`: another process executes the instances of the store. This engine stands by to take over. */
   get role(): StoreRole {
-    return this.parts.worker.active ? "worker" : "client"
+    return this.components.worker.active ? "worker" : "client"
   }
 
   get isClosing(): boolean {
@@ -101,7 +101,7 @@ export class EngineCore<W extends Worker = Worker> {
 
   /** Begins to execute instances. */
   async begin(): Promise<void> {
-    await this.parts.worker.start()
+    await this.components.worker.start()
     if (!this.closing) for (const listener of this.listeners) listener.start?.()
   }
 
@@ -109,8 +109,8 @@ export class EngineCore<W extends Worker = Worker> {
   kill(): void {
     this.closing ??= Promise.resolve()
     for (const listener of this.listeners) void listener.stop?.()
-    this.parts.worker.kill()
-    this.parts.starter.close(engineClosed())
+    this.components.worker.kill()
+    this.components.starter.close(engineClosed())
     for (const listener of this.listeners) listener.close?.(engineClosed())
   }
 }

@@ -30,7 +30,7 @@ import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 export class Engine extends CheckedClient implements AsyncDisposable {
   readonly core: SharedStoreCore
   /** The components of the engine, for this package and its tests. */
-  readonly parts: EngineComponents
+  readonly components: EngineComponents
   /** The calls behind the methods of a client, for handles of this package. */
   readonly calls: EngineCalls
   readonly schedules: ScheduleClient
@@ -42,9 +42,9 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   }
 
   private constructor(core: SharedStoreCore, spec: EngineSpec) {
-    const { store, host, registry, worker, starter, settings } = core.parts
+    const { store, host, registry, worker, starter, settings } = core.components
     const ticks = core.attach(new Ticks(spec, store, worker, (forTick) => Engine.open(forTick)))
-    const pollOptions = fallbackPollOptions(core.parts)
+    const pollOptions = fallbackPollOptions(core.components)
     const updateWaiters = core.attach(new UpdateWaiters(store, host, pollOptions))
     const changes = core.attach(new ChangeFeed(store.directory, host, pollOptions))
     const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
@@ -52,14 +52,14 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
     const reader = new InstanceReader(store, settings.codecs)
     const restarts = new Restarts(store, registry, worker)
-    const parts = { ...core.parts, reader, restarts, updateWaiters, queryUpdateClient, changes, scheduleWriter, scheduler }
-    const calls = new EngineCalls(core, parts)
+    const components = { ...core.components, reader, restarts, updateWaiters, queryUpdateClient, changes, scheduleWriter, scheduler }
+    const calls = new EngineCalls(core, components)
     super(calls)
     this.core = core
-    this.parts = parts
+    this.components = components
     this.calls = calls
     this.#ticks = ticks
-    const storedSchedules = new StoredSchedules(parts)
+    const storedSchedules = new StoredSchedules(components)
     this.schedules = new CheckedSchedules(
       () => storedSchedules,
       (id) => this.get(id),
@@ -84,7 +84,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
    */
   async tick(options: TickOptions = {}): Promise<TickResult> {
     this.core.requireOpen()
-    if (this.parts.settings.execute !== "ticks")
+    if (this.components.settings.execute !== "ticks")
       throw new PerdureError("BAD_OPTION", 'this engine executes all the time; to use tick(), open it with execute: "ticks"')
     const result = await this.#ticks.tick(options)
     const { storeGone } = this.core

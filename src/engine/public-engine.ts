@@ -1,7 +1,7 @@
 import type { Engine } from "./engine.ts"
 
 /** The engine as users see it: without its components and its test methods. */
-export interface PublicEngine extends Omit<Engine, "core" | "parts" | "calls" | "kill"> {}
+export interface PublicEngine extends Omit<Engine, "core" | "components" | "calls" | "kill"> {}
 
 /** The engine itself, for the other entries of this package. */
 export function wholeEngine(engine: PublicEngine): Engine {

@@ -16,7 +16,7 @@ const kind: CoreKind<ClaimingWorker> = {
   host: onStoreClock,
   settings: sharedStoreSettings,
   settingsOnStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
-  resultWaiters: (parts) => new PolledResultWaiters(parts, fallbackPollOptions(parts)),
+  resultWaiters: (components) => new PolledResultWaiters(components, fallbackPollOptions(components)),
 }
 
 const standByMs = 250
@@ -36,7 +36,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   private constructor(made: CreatedCore<ClaimingWorker>, { onStoreGone }: EngineOptions) {
     super(made)
     this.#onStoreGone = onStoreGone
-    const { worker } = made.parts
+    const { worker } = made.components
     this.#hintDispatcher = new HintDispatcher(worker, made.listeners)
     worker.onSweep = () => void this.handleHint()
     worker.onTaken = (id) => void this.handleHint({ work: false, ends: [id], updatesAnswered: true, changed: false })
@@ -58,7 +58,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   }
 
   override async begin(wanted: StoreRole = "worker"): Promise<void> {
-    const { store, host, settings, worker } = this.parts
+    const { store, host, settings, worker } = this.components
     this.#logRejections()
     const stopHints = store.onHint((hint) => void this.handleHint(hint))
     const stopPushed = store.onPushedMessage?.((message) => worker.receivePushed(message))
@@ -75,7 +75,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   }
 
   #logRejections(): void {
-    const { host, worker } = this.parts
+    const { host, worker } = this.components
     this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
       if (scope.engine !== worker) return
       host.log.error(
@@ -86,7 +86,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   }
 
   #standBy(): void {
-    const { store, host, worker } = this.parts
+    const { store, host, worker } = this.components
     worker.timers.after(standByMs, () => {
       void (async () => {
         try {
@@ -126,7 +126,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   #abort(error: PerdureError): void {
     if (this.refusal) return
     this.storeGone = error
-    const { host, worker, starter } = this.parts
+    const { host, worker, starter } = this.components
     host.log.error(error.message, { error })
     this.#stopHints()
     for (const listener of this.listeners) void listener.stop?.()
@@ -141,7 +141,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   }
 
   async #close(): Promise<void> {
-    const { worker, store, starter } = this.parts
+    const { worker, store, starter } = this.components
     if (this.storeGone) {
       this.#stopRejections()
       return store.close()

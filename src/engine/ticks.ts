@@ -22,7 +22,7 @@ export interface TickResult {
 
 /** The engine that is opened for one tick. */
 interface TickEngine {
-  readonly parts: EngineComponents
+  readonly components: EngineComponents
   close(): Promise<void>
   kill(): void
 }
@@ -77,22 +77,22 @@ export class Ticks {
     const store = { name: this.#spec.store.name, open: async () => Promise.resolve(withoutClose(this.#store)) }
     const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
-    this.#worker.tick = engine.parts.worker
+    this.#worker.tick = engine.components.worker
     try {
-      await this.#whenQuiet(engine.parts)
+      await this.#whenQuiet(engine.components)
     } finally {
       this.#worker.tick = undefined
       await engine.close()
       this.#current = undefined
     }
-    return { processed: engine.parts.worker.residents.admitted }
+    return { processed: engine.components.worker.residents.admitted }
   }
 
-  async #whenQuiet(parts: EngineComponents): Promise<void> {
-    const { host, worker } = parts
+  async #whenQuiet(components: EngineComponents): Promise<void> {
+    const { host, worker } = components
     for (let quiet = 0; quiet < quietMacrotasks && !this.#isStopped;) {
       await new Promise<void>((resolve) => host.quiesce(resolve))
-      quiet = isQuiet(parts) ? quiet + 1 : 0
+      quiet = isQuiet(components) ? quiet + 1 : 0
       const { stepSlots } = worker
       if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onReleased = this.#stopWaiting = resolve))
     }

@@ -116,14 +116,14 @@ function bytesMaxOf({ bodyBytesMax = bodyBytesMaxDefault }: HttpAppOptions): num
 }
 
 /** An engine of this process; other clients know neither its limits nor its logger. */
-type MaybeEngine = Client & { readonly parts?: Pick<EngineComponents, "settings" | "host"> }
+type MaybeEngine = Client & { readonly components?: Pick<EngineComponents, "settings" | "host"> }
 
 function payloadBytesMaxOf(client: MaybeEngine): number | undefined {
-  return client.parts?.settings.limits.payloadBytesMax
+  return client.components?.settings.limits.payloadBytesMax
 }
 
 function logOf(client: MaybeEngine): HttpLog {
-  return client.parts?.host.log ?? { error: (message, details) => console.error(`${safeLine(message)} ${safeLines(stackOf(details?.["error"]))}`) }
+  return client.components?.host.log ?? { error: (message, details) => console.error(`${safeLine(message)} ${safeLines(stackOf(details?.["error"]))}`) }
 }
 
 function tickOf(client: Client & { readonly tick?: Tick }): Tick {

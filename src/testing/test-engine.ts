@@ -79,7 +79,7 @@ export class TestEngine implements AsyncDisposable {
   )
   /** Schedules, which fire in virtual time. The client and its handles outlive crashes. */
   readonly schedules: ScheduleClient = new CheckedSchedules(
-    () => new StoredSchedules(this.current.parts),
+    () => new StoredSchedules(this.current.components),
     (id) => this.#handle(id),
   )
   #workflows: readonly WorkflowSource[]
@@ -194,7 +194,7 @@ export class TestEngine implements AsyncDisposable {
   async #skipToEnd(id: string, timersMax: number): Promise<void> {
     for (let fired = 0; fired < timersMax; fired++) {
       await this.settle()
-      const row = await this.current.parts.reader.row(id)
+      const row = await this.current.components.reader.row(id)
       if (row.endPosition !== undefined) return
       const at = this.host.nextTimerAt()
       if (at === undefined || row.status === "paused" || row.status === "stalled") break
@@ -224,7 +224,7 @@ export class TestEngine implements AsyncDisposable {
   get #isIdle(): boolean {
     if (!this.#callsOfOthers.idle) return false
     if (!this.#engine) return this.#calls.idle
-    const { worker, scheduler, changes } = this.#engine.parts
+    const { worker, scheduler, changes } = this.#engine.components
     // The calls of a dead engine do not count.
     return worker.idle && scheduler.idle && (!worker.active || (this.#calls.idle && changes.idle))
   }
@@ -234,7 +234,7 @@ export class TestEngine implements AsyncDisposable {
     if (!this.#engine || this.#isShared || !this.#isIdle) return false
     const nextAt = this.host.nextTimerAt()
     if (nextAt !== undefined && nextAt <= this.host.now()) return false
-    const { graces, residents } = this.#engine.parts.worker
+    const { graces, residents } = this.#engine.components.worker
     return graces === 0 && [...residents.values()].every((runner) => runner.attempts === 0)
   }
 
@@ -273,7 +273,7 @@ export class TestEngine implements AsyncDisposable {
   }
 
   async #crash(options: { readonly workflows?: readonly WorkflowSource[] }): Promise<void> {
-    const { worker, store } = this.current.parts
+    const { worker, store } = this.current.components
     const wasClaiming = worker.isClaiming
     this.current.kill()
     this.#calls.forget()
@@ -283,8 +283,8 @@ export class TestEngine implements AsyncDisposable {
     await this.open()
     if (wasClaiming) {
       // A claim that was on its way to the store may have arrived after the first call ended the lease.
-      await this.current.parts.store.journal.renew(worker.worker, 0)
-      await this.current.parts.worker.refresh()
+      await this.current.components.store.journal.renew(worker.worker, 0)
+      await this.current.components.worker.refresh()
     }
     await this.settle()
   }
@@ -292,14 +292,14 @@ export class TestEngine implements AsyncDisposable {
   /** Evicts an instance from memory. The engine loads the instance again when something happens to it. */
   async evict(id: string): Promise<void> {
     await this.settle()
-    const runner = this.current.parts.worker.residents.get(id)
-    if (runner) this.current.parts.worker.onIdle(runner)
+    const runner = this.current.components.worker.residents.get(id)
+    if (runner) this.current.components.worker.onIdle(runner)
     await this.settle()
   }
 
   /** Returns the whole journal of an instance, for `expectReplay`. */
   async journal(id: string): Promise<JournalExport> {
-    const { store, reader } = this.current.parts
+    const { store, reader } = this.current.components
     const { incarnation, workflow, version, createdAt, tags } = await reader.row(id)
     return { instance: { id, incarnation, workflow, version, createdAt, tags }, rows: await store.journal.readJournal(id, 1) }
   }

@@ -50,7 +50,7 @@ describe("changes, while the workers are killed", () => {
 
     const whole: Change[] = []
     const iterator = bed.load.engine.changes()[Symbol.asyncIterator]()
-    const latest = await wholeEngine(bed.load.engine).parts.store.directory.latestChange()
+    const latest = await wholeEngine(bed.load.engine).components.store.directory.latestChange()
     while ((await iterator.cursor()) !== latest) {
       const { value } = await iterator.next()
       if (value) whole.push(value)

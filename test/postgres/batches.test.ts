@@ -36,7 +36,7 @@ it("statuses of instances: ended in every way, with long results, restarted, und
   await settle()
   await worker.get("i4").restart()
   await settle()
-  const { store } = client.parts
+  const { store } = client.components
   const ids = ["i0", "nobody", "i1", "i2", "i3", "i4", "i0"]
   const statuses = await Promise.all(ids.map(async (id) => store.directory.statusWithEnding?.(id)))
   expect(statuses).toEqual(await Promise.all(ids.map((id) => statusOf(store, id))))
@@ -64,18 +64,18 @@ it("statuses of instances: ended in every way, with long results, restarted, und
 it("an ended instance whose journal is not there says so, and holds up none of those asked for with it", async () => {
   const { engines, schema } = await bed.open([flow], ["client"])
   const [client] = engines as [(typeof engines)[0]]
-  const { journal } = client.parts.store
+  const { journal } = client.components.store
   const state = { ...completed, endPosition: 1 }
   await journal.commit([creation("whole", { state }), creation("gone", { state })])
   await database.pool.query(`DELETE FROM "${schema}".journal WHERE instance = (SELECT key FROM "${schema}".instance WHERE id = 'gone')`)
-  const [whole, gone] = await Promise.allSettled(["whole", "gone"].map((id) => client.parts.resultWaiters.wait(id, undefined, false)))
+  const [whole, gone] = await Promise.allSettled(["whole", "gone"].map((id) => client.components.resultWaiters.wait(id, undefined, false)))
   expect(whole?.status).toBe("fulfilled")
   expect(gone).toMatchObject({ status: "rejected", reason: { code: "STORE_FAILED" } })
 })
 
 it("a batch keeps texts as they are, also those with quotes, control characters, or nothing in them", async () => {
   const { engines } = await bed.open([flow], ["client"])
-  const { journal } = engines[0]!.parts.store
+  const { journal } = engines[0]!.components.store
   const texts = ['{"a":"\\"b\\""}', "a\u001fb", "\u001e\u001f\u001f", "", "\\", "NULL", "{}", ",", "\0", "\ud800"]
   const batch = texts.map((entries, n) => ({ ...creation(`i${n} "quoted\\" \u001f`), entries }))
   expect(await journal.commit(batch)).toEqual(texts.map(() => "committed"))
@@ -90,7 +90,7 @@ it.each([
   ["a batch", 12],
 ])("%s of which another process has just taken a position lose that turn alone, and one that was sent twice is committed", async (_, count) => {
   const { engines, schema } = await bed.open([flow], ["client"])
-  const { journal } = engines[0]!.parts.store
+  const { journal } = engines[0]!.components.store
   const ids = Array.from({ length: count }, (_, n) => String.fromCharCode(97 + n))
   await journal.commit(ids.map((id) => creation(id)))
   const turns = ids.map((id) => turn(id, 3))
@@ -117,7 +117,7 @@ it.each([
 
 it("a few turns are written with the state that some of them give, whatever the order, and those with limits go the other way", async () => {
   const { engines } = await bed.open([flow], ["client"])
-  const { journal, directory } = engines[0]!.parts.store
+  const { journal, directory } = engines[0]!.components.store
   const ids = ["d", "a", "c", "b"]
   await journal.commit([...ids.map((id) => creation(id)), limited("slow", [slots(1)])])
   const turns = [
@@ -136,7 +136,7 @@ it("a few turns are written with the state that some of them give, whatever the 
 
 it("journals that are read at the same moment are those that are read one after another, from wherever they are wanted", async () => {
   const { engines } = await bed.open([flow], ["client"])
-  const { journal } = engines[0]!.parts.store
+  const { journal } = engines[0]!.components.store
   const ids = Array.from({ length: 60 }, (_, n) => `i${n}`)
   await journal.commit(ids.map((id) => creation(id)))
   await journal.commit(ids.slice(0, 30).map((id) => turn(id, 3, { count: 3 })))

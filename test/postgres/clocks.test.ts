@@ -65,7 +65,7 @@ async function until(engine: TestEngine, isSo: () => Promise<boolean>) {
   for (let tries = 0; !(await isSo()) && tries < 1_000; tries++) await engine.settle()
 }
 
-const leases = async (engine: TestEngine) => (await engine.current.parts.store.directory.workers()).map(({ worker, until }) => ({ worker, until }))
+const leases = async (engine: TestEngine) => (await engine.current.components.store.directory.workers()).map(({ worker, until }) => ({ worker, until }))
 
 describe.each([
   ["forward by an hour", hourMs],
@@ -77,7 +77,7 @@ describe.each([
     await startAll(engine)
     await engine.skip("1m")
     engine.host.setWallClock(byMs)
-    expect(engine.current.parts.host.now()).toBe(server.now())
+    expect(engine.current.components.host.now()).toBe(server.now())
     for (let minute = 1; minute < 29; minute++) {
       await engine.skip("1m")
       const [lease] = await leases(engine)
@@ -126,7 +126,7 @@ describe("the server's clock that is set", () => {
     await engine.skip("1m")
     server.setMs += byMs
     await engine.skip("10s")
-    expect(engine.current.parts.host.now()).toBe(server.now())
+    expect(engine.current.components.host.now()).toBe(server.now())
     for (let minute = 0; minute < 5; minute++) {
       await engine.skip("1m")
       const [lease] = await leases(engine)
@@ -144,11 +144,11 @@ describe("the server's clock that is set", () => {
     const client = await Engine.open({ host: new SimulatedHost({ startAt }), store: engine.sharedStore, workflows, options: {}, role: "client" })
     engines.push(client)
     server.setMs += byMs
-    expect(engine.current.parts.host.now()).not.toBe(server.now())
+    expect(engine.current.components.host.now()).not.toBe(server.now())
     const handle = await client.start(waiter, { id: "waiter" })
     await until(engine, async () => (await handle.status()) === "waiting")
-    await until(engine, async () => engine.current.parts.host.now() === server.now())
-    expect(engine.current.parts.host.now()).toBe(server.now())
+    await until(engine, async () => engine.current.components.host.now() === server.now())
+    expect(engine.current.components.host.now()).toBe(server.now())
   })
 
   it("forward ends what is due by then", async () => {
@@ -189,7 +189,7 @@ describe("the server's clock that is set", () => {
     server.setMs -= 7_000
     // The first call notices the step of the clock, and the later calls know it.
     await client.start(sleeper, { id: "first" })
-    await until(engine, async () => client.parts.host.now() === server.now())
+    await until(engine, async () => client.components.host.now() === server.now())
     const handle = await client.start(sleeper, { id: "second" })
     expect((await handle.describe()).createdAt).toBe(server.now())
   })
@@ -201,7 +201,7 @@ it("a dead worker is not waited for where its lease ends far ahead of the server
   server.setMs += hourMs
   await engine.skip("10s")
   expect((await leases(engine))[0]?.until).toBeGreaterThan(startAt + hourMs)
-  const dead = engine.current.parts.worker.worker
+  const dead = engine.current.components.worker.worker
   await engine.start(waiter, { id: "waiter" })
   await engine.settle()
   engine.current.kill()
@@ -209,7 +209,7 @@ it("a dead worker is not waited for where its lease ends far ahead of the server
   const host = new SimulatedHost({ startAt, seed: "other" })
   const other = await Engine.open({ host, store: sharedStore, workflows, options: { lease: "30s", sweep: "10s" } })
   engines.push(other)
-  const { directory } = other.parts.store
+  const { directory } = other.components.store
   expect((await directory.workers()).find(({ worker }) => worker === dead)?.until ?? 0).toBeLessThanOrEqual(server.now())
   await other.get("waiter").sendEvent("answer", "yes")
   expect(await other.get("waiter").result()).toBe("yes")
@@ -217,7 +217,7 @@ it("a dead worker is not waited for where its lease ends far ahead of the server
 
 it("a lease that was renewed a moment ahead of the server's clock is one", async () => {
   const { engine, server } = await open()
-  const { journal, directory } = engine.current.parts.store
+  const { journal, directory } = engine.current.components.store
   await engine.start(waiter, { id: "waiter" })
   await engine.settle()
   const { owner } = (await directory.get("waiter"))!

@@ -27,7 +27,7 @@ export class ClusterBed {
     for (const [index, role] of roles.entries())
       engines.push(await Engine.open({ host, store: wrap(this.#database.store(schema), index), workflows, options, role }))
     this.#engines.push(...engines)
-    const idle = () => engines.every(({ parts }) => parts.worker.idle && parts.scheduler.idle)
+    const idle = () => engines.every(({ components }) => components.worker.idle && components.scheduler.idle)
     const settle = async () => {
       for (let quiet = 0; quiet < 20;) {
         await new Promise<void>((resolve) => macrotask(resolve))
@@ -42,7 +42,7 @@ export class ClusterBed {
     for (const engine of this.#engines.splice(0)) {
       await engine.close()
       // An engine that was killed has left the store open.
-      await engine.parts.store.close()
+      await engine.components.store.close()
     }
     this.#database.reset()
   }

@@ -95,7 +95,7 @@ it("whoever waits for many looks only at those that have ended, and an update th
   await settle()
   const dropped = client.get("i8").update("add", 1)
   dropped.catch(() => undefined)
-  while ((await worker.parts.store.journal.readInbox(["i8"])).length === 0) await delay(1)
+  while ((await worker.components.store.journal.readInbox(["i8"])).length === 0) await delay(1)
   await worker.get("i8").restart()
   await expect(dropped).rejects.toMatchObject({ code: "INSTANCE_ENDED" })
   for (let n = 0; n < 40; n++) if (n !== 7) await worker.get(`i${n}`).sendEvent("go", n)

@@ -68,7 +68,7 @@ it("one that finds nobody who runs the instance wakes it", async () => {
   const handle = await worker.start(collector, { id: "i", input: 1 })
   await settle()
   await skip(7_200_000)
-  expect(worker.parts.worker.residents.size).toBe(0)
+  expect(worker.components.worker.residents.size).toBe(0)
   await client.get("i").sendEvent("go", 1)
   expect(await handle.result()).toEqual([1])
 })
@@ -76,7 +76,7 @@ it("one that finds nobody who runs the instance wakes it", async () => {
 /** Two processes, a waiting instance, and a message for it that was pushed to the second process, which has not read the inbox. */
 async function pushedMessage() {
   const { engines, schema } = await bed.open([collector], ["client", "client"], { sweep: "52w" })
-  const [one, other] = engines.map(({ parts }) => parts.store) as [Store, Store]
+  const [one, other] = engines.map(({ components }) => components.store) as [Store, Store]
   await one.journal.commit([creation("i"), creation("j")])
   await quiet()
   const heard: Message[] = []

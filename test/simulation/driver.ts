@@ -272,10 +272,10 @@ export class Simulation {
       isPatched: true,
     })
     for (const [id, mirrored] of this.mirror.instances) {
-      const row = await client.parts.store.directory.get(id)
+      const row = await client.components.store.directory.get(id)
       const workflow = workflows.find(({ name }) => name === mirrored.workflow)
       if (!row || !workflow || mirrored.run.ended?.entry.type !== "run.completed") continue
-      const rows = await client.parts.store.journal.readJournal(id, 1)
+      const rows = await client.components.store.journal.readJournal(id, 1)
       try {
         await expectReplay({ instance: row, rows }, workflow)
       } catch (error) {

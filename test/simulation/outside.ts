@@ -66,7 +66,7 @@ export class Outside {
     if (event) noteSent(log, event)
     await this.#world.pass(instance.startAtMs)
     await this.#untilKnown(async (engine) => {
-      const definition = engine.parts.registry.resolve(name, undefined)
+      const definition = engine.components.registry.resolve(name, undefined)
       if (event) return engine.sendOrStart(definition, { ...given, id, event: event.type, payload: event.payload, eventId: event.eventId ?? `start-${id}` })
       return engine.start(name, { ...given, id, ifExists: "return", ...(delayMs === undefined ? {} : { delay: delayMs }) })
     })

@@ -22,7 +22,8 @@ export const answeredFirst: PlantedBug = (engines) =>
     "record",
     (own) =>
       function (this: TurnWriter, entry: Entry) {
-        if (entry.type === "update.completed" || entry.type === "update.failed") for (const { parts } of engines()) parts.updateWaiters.onUpdateAnswered(entry)
+        if (entry.type === "update.completed" || entry.type === "update.failed")
+          for (const { components } of engines()) components.updateWaiters.onUpdateAnswered(entry)
         return own.call(this, entry)
       },
   )

@@ -37,7 +37,7 @@ export async function judge(
     }
     const log = outside.log(id)
     const program = definitions.get(mirrored.workflow)?.programs[mirrored.program]
-    if (!program || !(await client.parts.store.directory.get(id))) {
+    if (!program || !(await client.components.store.directory.get(id))) {
       wrong("it was committed, but it does not exist")
       continue
     }
@@ -93,7 +93,7 @@ function isProvidedFor({ children, over, number }: RunAudit, { runs }: MirroredI
 }
 
 async function isDurable(id: string, mirrored: MirroredInstance, client: Engine): Promise<string | undefined> {
-  const rows = await client.parts.store.journal.readJournal(id, 1)
+  const rows = await client.components.store.journal.readJournal(id, 1)
   const text = (turns: readonly { position: number; entries: string }[]) => turns.map(({ position, entries }) => `${position} ${entries}`).join("\n")
   return text(rows) === text(mirrored.turns) ? undefined : "its journal is not what was committed"
 }

@@ -17,6 +17,8 @@ export async function serveApi(engine: Client, port: number): Promise<{ readonly
   })
   return serve(engine, { port }).catch((cause: unknown) => {
     if (!PerdureError.is(cause, "ADDRESS_IN_USE")) throw cause
-    throw new CommandError(cause.code, exitCodes.failed, `port ${port} is in use; stop the program that listens there, or choose another with --port`, { cause })
+    throw new CommandError(cause.code, exitCodes.failed, `port ${port} is in use; stop the program that listens there, or choose another with --port`, {
+      cause,
+    })
   })
 }

@@ -47,7 +47,7 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
     import("../../engine/public-engine.ts"),
   ])
   const engine = wholeEngine(await Perdure.open({ store: sqlite(db), role: "client", log }))
-  return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), known: engine.parts.worker.knownWorkflows, close: () => engine.close() }
+  return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), known: engine.components.worker.knownWorkflows, close: () => engine.close() }
 }
 
 async function openServerDatabase(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
@@ -55,9 +55,9 @@ async function openServerDatabase(target: Target & { kind: "db" }, log: Logger):
   await requireTables(target.db, target.from)
   const [{ Perdure }, { wholeEngine }] = await Promise.all([import("../../index.ts"), import("../../engine/public-engine.ts")])
   const engine = wholeEngine(await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log }))
-  const { store, host } = engine.parts
+  const { store, host } = engine.components
   const hasWorker = async () => (await store.directory.workers()).some(({ until }) => until > host.now())
-  return { target, client: engine, hasWorker, known: engine.parts.worker.knownWorkflows, close: () => engine.close() }
+  return { target, client: engine, hasWorker, known: engine.components.worker.knownWorkflows, close: () => engine.close() }
 }
 
 /** Connects to a server. A user at a terminal soon learns that no server answers, but a command that follows a stream survives a restart of the server. */

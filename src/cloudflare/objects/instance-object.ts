@@ -119,7 +119,7 @@ export class InstanceObject {
       if (!Object.hasOwn(methods, method)) throw new PerdureError("UNKNOWN_ROUTE", `the object of an instance has no method ${JSON.stringify(method)}`)
       const run = methods[method] as (id: string, ...args: readonly unknown[]) => unknown
       const incarnation = method === "delete" ? this.#tables.summary()?.incarnation : undefined
-      const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => run(id, ...args))
+      const value = await runAsCaller(caller, { host: this.#host, engine: core.components.worker, instance: id }, () => run(id, ...args))
       return incarnation === undefined ? value : await this.#removeFromIndex({ id, incarnation })
     } finally {
       if (isStart) this.#startsUnderWay--
@@ -144,13 +144,13 @@ export class InstanceObject {
 
   async get(id: string): Promise<InstanceRow | undefined> {
     if (!this.#isOwnInstance(id)) return undefined
-    return (await this.#open()).core.parts.store.directory.get(id)
+    return (await this.#open()).core.components.store.directory.get(id)
   }
 
   /** Reads as many rows as fit into one RPC answer. */
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
     if (!this.#isOwnInstance(id)) return []
-    const rows = await (await this.#open()).core.parts.store.journal.readJournal(id, from)
+    const rows = await (await this.#open()).core.components.store.journal.readJournal(id, from)
     let length = 0
     const isOver = rows.findIndex((row) => {
       length += row.entries.length + (row.blobs ?? []).reduce((sum, blob) => sum + blob.length, 0)
@@ -172,7 +172,7 @@ export class InstanceObject {
   }
 
   async #create(turn: Turn): Promise<TurnOutcome> {
-    const { store, worker } = (await this.#open()).core.parts
+    const { store, worker } = (await this.#open()).core.components
     // No await lies between this check and the write.
     if (this.#tables.isRefused(turn.incarnation)) return "lost"
     const [outcome = "lost"] = await store.journal.commit([turn])
@@ -184,7 +184,7 @@ export class InstanceObject {
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     const id = messages[0]?.instance ?? ""
     if (!this.#isOwnInstance(id)) return messages.map(() => "absent" as const)
-    const { store, worker } = (await this.#open()).core.parts
+    const { store, worker } = (await this.#open()).core.components
     const deliveries = await store.directory.deliver(messages)
     worker.hint([id])
     return deliveries
@@ -196,7 +196,7 @@ export class InstanceObject {
     const deliveries = this.#tables.receive(from, messages)
     this.#afterWrite()
     const summary = this.#tables.summary()
-    if (summary && deliveries.includes("delivered")) (await this.#open()).core.parts.worker.hint([summary.id])
+    if (summary && deliveries.includes("delivered")) (await this.#open()).core.components.worker.hint([summary.id])
     if (!summary) await this.#deleteIfEmpty()
     return deliveries
   }
@@ -220,7 +220,7 @@ export class InstanceObject {
       this.#tables.dropExpired()
       const summary = this.#tables.summary()
       if (summary) {
-        const { worker } = (await this.#open()).core.parts
+        const { worker } = (await this.#open()).core.components
         this.#host.fireAlarmTimers()
         worker.hint([summary.id])
       }
@@ -315,7 +315,7 @@ export class InstanceObject {
     this.#alarm.update()
     const engine = await opening
     engine?.core.kill()
-    await engine?.core.parts.store.close()
+    await engine?.core.components.store.close()
     await emptied
   }
 }

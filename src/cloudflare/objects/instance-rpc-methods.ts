@@ -26,10 +26,10 @@ export type InstanceMethod = keyof ReturnType<typeof rpcMethods>
 export type RpcMethods = Readonly<Partial<Record<string, (id: string, ...args: never[]) => unknown>>>
 
 export function rpcMethods(core: EngineCore) {
-  const { store, host, registry, worker, settings, starter } = core.parts
+  const { store, host, registry, worker, settings, starter } = core.components
   const reader = new InstanceReader(store, settings.codecs)
   const restarts = new Restarts(store, registry, worker)
-  const updateWaiters = core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.parts)))
+  const updateWaiters = core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.components)))
   const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
   const calls = new LocalInstanceCalls(core, { reader, restarts, queryUpdateClient })
   return {

@@ -115,10 +115,10 @@ export class ScheduleObject {
     const { workflows, options } = this.#options
     const store = this.#options.openStore(() => this.#afterWrite())
     const core = await openObjectCore({ host: this.#host, store, workflows, options })
-    const { host, registry, worker, starter } = core.parts
-    const scheduleWriter = new ScheduleWriter(core.parts.store, new ScheduledStarts(starter, registry, worker), worker)
-    const scheduler = core.attach(new Scheduler(core.parts.store, host, worker.timers, registry, scheduleWriter))
-    const schedules = new StoredSchedules({ ...core.parts, scheduleWriter, scheduler })
+    const { host, registry, worker, starter } = core.components
+    const scheduleWriter = new ScheduleWriter(core.components.store, new ScheduledStarts(starter, registry, worker), worker)
+    const scheduler = core.attach(new Scheduler(core.components.store, host, worker.timers, registry, scheduleWriter))
+    const schedules = new StoredSchedules({ ...core.components, scheduleWriter, scheduler })
     await core.begin()
     return { core, scheduler, schedules }
   }
@@ -154,7 +154,7 @@ export class ScheduleObject {
     const emptied = Promise.all([storage.deleteAll(), storage.deleteAlarm()])
     const engine = await opening
     engine?.core.kill()
-    await engine?.core.parts.store.close()
+    await engine?.core.components.store.close()
     await emptied
   }
 }

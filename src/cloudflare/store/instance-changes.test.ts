@@ -17,7 +17,7 @@ it("the index is told what became of an instance, after a position, and nothing 
   await handle.resume()
   await engine.skip("2h")
   await expect(handle.result()).rejects.toThrow("no stock")
-  const rows = await engine.current.parts.store.journal.readJournal("o1", 1)
+  const rows = await engine.current.components.store.journal.readJournal("o1", 1)
   const changes = instanceChanges("o1", rows, 0)
   expect(changes.map(({ type }) => type)).toEqual(["workflow.started", "workflow.paused", "workflow.resumed", "workflow.failed"])
   expect(changes[1]?.data).toEqual({ status: "paused", reason: "lunch" })

@@ -20,8 +20,8 @@ const pageSize = 200
 export function journalsOf(source: JournalSource, filter: ListFilter = {}, codecs?: PayloadCodecs): AsyncIterable<CheckedJournal> {
   if (Symbol.asyncIterator in source || Symbol.iterator in source) return fromExports(source, codecs)
   // The journals of an engine in this process are read from its store, without decoding values.
-  const parts = "parts" in source ? (source.parts as { readonly store: Store } | undefined) : undefined
-  return parts ? fromStore(parts.store, filter) : fromClient(source, filter)
+  const components = "components" in source ? (source.components as { readonly store: Store } | undefined) : undefined
+  return components ? fromStore(components.store, filter) : fromClient(source, filter)
 }
 
 async function* fromExports(

@@ -12,8 +12,8 @@ import { explain } from "./why.ts"
 const childrenMax = 10
 
 /** Reads everything that explains why an instance does not move. */
-export async function readWhy({ parts, role }: EngineCore, id: string): Promise<Why> {
-  const { registry, host, settings, worker, store } = parts
+export async function readWhy({ components, role }: EngineCore, id: string): Promise<Why> {
+  const { registry, host, settings, worker, store } = components
   const row = await existingRow(store, id)
   const { recorded } = await loadRun(store.journal, row)
   const state = new InstanceState()

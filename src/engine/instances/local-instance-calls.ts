@@ -51,7 +51,7 @@ export class LocalInstanceCalls implements Omit<InstanceCalls, "changes"> {
 
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<void> {
     this.#requireOpen()
-    const { controls, starter, worker, registry } = this.#core.parts
+    const { controls, starter, worker, registry } = this.#core.components
     const { id, event, payload, eventId, ...start } = options
     const definition = typeof workflow === "string" ? registry.identify(workflow, start.version) : workflow
     const message = await controls.eventMessage(id, definition, event, payload, eventId === undefined ? {} : { eventId })
@@ -62,7 +62,7 @@ export class LocalInstanceCalls implements Omit<InstanceCalls, "changes"> {
 
   async result(id: string, { timeout, signal, rejectWhenStalled = false }: ResultOptions): Promise<unknown> {
     this.#requireOpen()
-    const { worker, resultWaiters } = this.#core.parts
+    const { worker, resultWaiters } = this.#core.components
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, "timeout")
     const runner = worker.residents.get(id)
     const isRunningHere = runner !== undefined && !runner.state.ended
@@ -94,27 +94,27 @@ export class LocalInstanceCalls implements Omit<InstanceCalls, "changes"> {
   }
 
   sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
-    return this.#core.parts.controls.sendEvent(id, type, payload, options)
+    return this.#core.components.controls.sendEvent(id, type, payload, options)
   }
 
   async pause(id: string, reason: string | undefined): Promise<ControlResult> {
     this.#requireOpen()
-    return this.#core.parts.controls.control(id, "pause", reason)
+    return this.#core.components.controls.control(id, "pause", reason)
   }
 
   async resume(id: string): Promise<ControlResult> {
     this.#requireOpen()
-    return this.#core.parts.controls.control(id, "resume", undefined)
+    return this.#core.components.controls.control(id, "resume", undefined)
   }
 
   async cancel(id: string, reason: string | undefined): Promise<ControlResult> {
     this.#requireOpen()
-    return this.#core.parts.controls.control(id, "cancel", reason)
+    return this.#core.components.controls.control(id, "cancel", reason)
   }
 
   async terminate(id: string, options: TerminateOptions): Promise<ControlResult> {
     this.#requireOpen()
-    return this.#core.parts.controls.terminate(id, options)
+    return this.#core.components.controls.terminate(id, options)
   }
 
   async restart(id: string, options: RestartOptions): Promise<ControlResult> {
@@ -140,12 +140,12 @@ export class LocalInstanceCalls implements Omit<InstanceCalls, "changes"> {
 
   async delete(id: string): Promise<DeleteResult> {
     this.#requireOpen()
-    return this.#core.parts.controls.delete(id)
+    return this.#core.components.controls.delete(id)
   }
 
   /** Throws if the code of the instance itself makes the call: it would wait for itself. */
   #refuseSelf(id: string, what: string): void {
-    const { host, worker } = this.#core.parts
+    const { host, worker } = this.#core.components
     const scope = host.currentScope()
     if (scope?.engine !== worker || scope.instance !== id) return
     throw new PerdureError("SELF_CALL", `instance "${id}" ${what}`, { details: { instance: id, step: scope.step } })

@@ -103,7 +103,7 @@ it("the crash of a worker is counted though the instance is paused and resumed b
   await engine.skip("1m")
   const client = await openClient(engine, engine.sharedStore, [pay])
   // Whoever claims anything takes what dead workers own away from them.
-  await client.parts.store.journal.claim({ worker: "x", offers: [{ workflow: "none", version: "1" }], limit: 1, leaseMs: 1_000 })
+  await client.components.store.journal.claim({ worker: "x", offers: [{ workflow: "none", version: "1" }], limit: 1, leaseMs: 1_000 })
   await client.get("i").pause()
   await client.get("i").resume()
   const next = await open()

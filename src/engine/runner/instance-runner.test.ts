@@ -23,7 +23,7 @@ describe("an instance whose engine closes", () => {
     const first = await createTestEngine({ workflows: [flow], store })
     await first.start(flow, { id: "i" })
     await first.settle()
-    const { worker } = first.current.parts
+    const { worker } = first.current.components
     const closing = first.close()
     while (!worker.draining) await first.settle()
     gate.open()

@@ -15,7 +15,7 @@ describe("events that arrive while an instance is paused", () => {
     await engine.settle()
     await handle.pause()
     await engine.settle()
-    const { store, worker } = engine.current.parts
+    const { store, worker } = engine.current.components
     const letter = (payload: string) => ({ instance: "a", kind: "event", topic: "letter", payload, at: engine.now() }) as const
     await store.directory.deliver([letter("1"), { instance: "a", kind: "resume", at: engine.now() }, letter("2"), letter("3")])
     worker.hint(["a"])

@@ -14,8 +14,8 @@ const startsMax = 200
 const startTextMax = 8 * 1024 * 1024
 
 /** Fires the due times of a window whose instances do not exist, oldest first. */
-export async function backfillSchedule(parts: SchedulingComponents, id: string, options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
-  const { store, host, scheduler, scheduleWriter } = parts
+export async function backfillSchedule(components: SchedulingComponents, id: string, options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
+  const { store, host, scheduler, scheduleWriter } = components
   const { from, to } = checkWindow(options, wallNow(host))
   const input = await store.schedules.input(id)
   if (input === undefined) throw scheduleNotFound(id)

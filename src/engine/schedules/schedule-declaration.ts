@@ -11,8 +11,8 @@ import { wallNow } from "../wall-clock.ts"
 const noFirings = { waiting: [], running: [], counts: { started: 0, skipped: 0, missed: 0 }, log: [] } as const
 
 /** Creates a schedule. A schedule with this id that exists is an error, or is changed to the new declaration. */
-export async function declareSchedule(parts: SchedulingComponents, id: string, options: ScheduleCreation): Promise<void> {
-  const { store, host, settings, scheduleWriter } = parts
+export async function declareSchedule(components: SchedulingComponents, id: string, options: ScheduleCreation): Promise<void> {
+  const { store, host, settings, scheduleWriter } = components
   checkScheduleId(id, settings.limits.idLengthMax)
   const { ifExists = "error", paused, workflow: definition, input: value } = options
   const { workflow, version, input, sensitive } = await scheduleWriter.starts.input(definition, value)
@@ -40,7 +40,7 @@ export async function declareSchedule(parts: SchedulingComponents, id: string, o
     throw new PerdureError("SCHEDULE_EXISTS", `schedule "${id}" exists; choose another id, or say ifExists: "update" to change it`, {
       details: { schedule: id },
     })
-  await redeclareSchedule(parts, id, { ...schedule, workflow, input, wantsPause: paused })
+  await redeclareSchedule(components, id, { ...schedule, workflow, input, wantsPause: paused })
 }
 
 interface Declaration extends Schedule {
@@ -50,8 +50,8 @@ interface Declaration extends Schedule {
 }
 
 /** Writes only what differs: a deploy may declare an unchanged schedule again. */
-async function redeclareSchedule(parts: SchedulingComponents, id: string, declaration: Declaration): Promise<void> {
-  const { store, host, scheduleWriter } = parts
+async function redeclareSchedule(components: SchedulingComponents, id: string, declaration: Declaration): Promise<void> {
+  const { store, host, scheduleWriter } = components
   const { workflow, input, wantsPause, paused: _, ...declared } = declaration
   await scheduleWriter.change(id, async (before, row) => {
     const { waiting, running, counts, log } = before

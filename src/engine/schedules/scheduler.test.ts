@@ -100,7 +100,7 @@ describe("a process that dies at any change of a schedule", () => {
 async function settled(engines: readonly Engine[]): Promise<void> {
   for (let quiet = 0; quiet < 3;) {
     await new Promise<void>((resolve) => macrotask(resolve))
-    quiet = engines.every(({ parts }) => parts.worker.idle && parts.scheduler.idle) ? quiet + 1 : 0
+    quiet = engines.every(({ components }) => components.worker.idle && components.scheduler.idle) ? quiet + 1 : 0
   }
 }
 
@@ -145,7 +145,7 @@ describe("two workers on one store", () => {
     await first.schedules.create("t", { workflow: work, input: 1_000, cron: "*/7 * * * * *", overlap })
     await host.advanceTo(startAt + 120_000, () => settled(engines))
     const view = { list: first.list.bind(first), now: () => host.now() }
-    for (const id of ["s", "t"]) await expectAccounted(view, first.parts.store.schedules, id)
+    for (const id of ["s", "t"]) await expectAccounted(view, first.components.store.schedules, id)
     expect((await first.schedules.get("t").describe()).counts).toMatchObject({ started: 18, skipped: 0 })
     for (const engine of engines) engine.kill()
   })
@@ -190,12 +190,12 @@ describe("many times that are caught up", () => {
     await engine.host.advanceTo(startAt + 300_000, () => Promise.resolve())
     let macrotasks = 0
     const beat = () => {
-      if (engine.current.parts.scheduler.idle) return
+      if (engine.current.components.scheduler.idle) return
       macrotasks++
       macrotask(beat)
     }
     const crashing = engine.crash()
-    while (engine.current.parts.scheduler.idle) await Promise.resolve()
+    while (engine.current.components.scheduler.idle) await Promise.resolve()
     beat()
     await crashing
     expect((await handle.describe()).counts.started).toBe(300)

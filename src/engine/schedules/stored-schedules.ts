@@ -22,19 +22,19 @@ import { scheduleNotFound } from "./schedule-writer.ts"
 
 /** The calls on the schedules of an engine. */
 export class StoredSchedules implements ScheduleCalls {
-  readonly #parts: SchedulingComponents
+  readonly #components: SchedulingComponents
 
-  constructor(parts: SchedulingComponents) {
-    this.#parts = parts
+  constructor(components: SchedulingComponents) {
+    this.#components = components
   }
 
   async create(id: string, options: ScheduleCreation): Promise<void> {
-    await declareSchedule(this.#parts, id, options)
-    this.#parts.scheduler.wake()
+    await declareSchedule(this.#components, id, options)
+    this.#components.scheduler.wake()
   }
 
   async list({ workflow, cursor, limit }: ScheduleFilter): Promise<SchedulePage> {
-    const page = await this.#parts.store.schedules.list(workflow === undefined ? {} : { workflow }, {
+    const page = await this.#components.store.schedules.list(workflow === undefined ? {} : { workflow }, {
       limit: pageLimit(limit),
       ...(cursor === undefined ? undefined : { after: cursor }),
     })
@@ -42,7 +42,7 @@ export class StoredSchedules implements ScheduleCalls {
   }
 
   async describe(id: string): Promise<ScheduleDescription> {
-    const { store, host, registry, settings } = this.#parts
+    const { store, host, registry, settings } = this.#components
     const row = await store.schedules.get(id)
     const input = await store.schedules.input(id)
     if (row === undefined || input === undefined) throw scheduleNotFound(id)
@@ -50,7 +50,7 @@ export class StoredSchedules implements ScheduleCalls {
   }
 
   async update(id: string, changes: ScheduleUpdate): Promise<void> {
-    const { host, scheduler, scheduleWriter } = this.#parts
+    const { host, scheduler, scheduleWriter } = this.#components
     await scheduleWriter.change(id, async (before, row) => {
       const { version, paused, waiting, running, counts, log } = before
       const given = "input" in changes ? await scheduleWriter.starts.input(row.workflow, changes.input, version) : undefined
@@ -65,7 +65,7 @@ export class StoredSchedules implements ScheduleCalls {
   }
 
   async pause(id: string, reason: string | undefined): Promise<ScheduleControlResult> {
-    const { host, scheduleWriter } = this.#parts
+    const { host, scheduleWriter } = this.#components
     const accepted = await scheduleWriter.change(id, (before) => {
       if (before.paused) return undefined
       const paused = { at: host.now(), ...(reason === undefined ? undefined : { reason }) }
@@ -75,7 +75,7 @@ export class StoredSchedules implements ScheduleCalls {
   }
 
   async resume(id: string): Promise<ScheduleControlResult> {
-    const { host, scheduler, scheduleWriter } = this.#parts
+    const { host, scheduler, scheduleWriter } = this.#components
     const accepted = await scheduleWriter.change(id, ({ paused, ...schedule }) => {
       if (!paused) return undefined
       return { schedule, dueAt: nextDue(schedule, wallNow(host)), awaits: awaited(id, schedule) }
@@ -85,7 +85,7 @@ export class StoredSchedules implements ScheduleCalls {
   }
 
   async trigger(id: string, options: { readonly input?: unknown }): Promise<string> {
-    const { store, host, scheduleWriter } = this.#parts
+    const { store, host, scheduleWriter } = this.#components
     let instance = ""
     await scheduleWriter.change(id, async (before, row) => {
       const now = host.now()
@@ -103,10 +103,10 @@ export class StoredSchedules implements ScheduleCalls {
   }
 
   backfill(id: string, options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
-    return backfillSchedule(this.#parts, id, options)
+    return backfillSchedule(this.#components, id, options)
   }
 
   async delete(id: string): Promise<void> {
-    if (!(await this.#parts.store.schedules.remove(id))) throw scheduleNotFound(id)
+    if (!(await this.#components.store.schedules.remove(id))) throw scheduleNotFound(id)
   }
 }

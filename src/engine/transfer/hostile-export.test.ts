@@ -34,13 +34,13 @@ async function linesOfInstance(): Promise<readonly string[]> {
   await handle.pause()
   await engine.settle()
   await handle.sendEvent("word", { rich: new Date(0) }, { eventId: "e" })
-  return [...exportLines(await exportInstance(engine.current.parts.store, "i"), 1)]
+  return [...exportLines(await exportInstance(engine.current.components.store, "i"), 1)]
 }
 
 /** Undefined: it was imported. */
 async function refusalOf(engine: TestEngine, lines: readonly string[]): Promise<unknown> {
   try {
-    for await (const exported of parseExports(lines)) await importInstance(engine.current.parts.store, engine.host, exported)
+    for await (const exported of parseExports(lines)) await importInstance(engine.current.components.store, engine.host, exported)
     return undefined
   } catch (error) {
     return error

@@ -49,7 +49,7 @@ describe.each([
     engines.push(engine)
     return engine
   }
-  const storeOf = (engine: TestEngine) => engine.current.parts.store
+  const storeOf = (engine: TestEngine) => engine.current.components.store
   /** By way of its text. */
   const exported = async (engine: TestEngine, id: string): Promise<InstanceExport> => {
     const lines = [...exportLines(await exportInstance(storeOf(engine), id), 1)]
@@ -58,7 +58,7 @@ describe.each([
   }
   const imported = async (engine: TestEngine, one: InstanceExport, options?: ImportOptions) => {
     const answer = await importInstance(storeOf(engine), engine.host, one, options)
-    await engine.current.parts.worker.refresh()
+    await engine.current.components.worker.refresh()
     await engine.settle()
     return answer
   }
@@ -250,7 +250,7 @@ describe("a file that is no whole export", () => {
     engines.push(engine)
     await engine.start(order, { id: "o", input: { id: 1 } })
     await engine.settle()
-    return [...exportLines(await exportInstance(engine.current.parts.store, "o"), 1)]
+    return [...exportLines(await exportInstance(engine.current.components.store, "o"), 1)]
   }
   const read = async (text: readonly string[]) => {
     for await (const one of parseExports(text)) expect(one.instance.id).toBe("o")

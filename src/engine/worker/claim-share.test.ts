@@ -32,7 +32,7 @@ async function scene(concurrentSteps: number) {
   await moments()
   return {
     worker,
-    owned: () => worker.parts.store.journal.owned(worker.parts.worker.worker),
+    owned: () => worker.components.store.journal.owned(worker.components.worker.worker),
     async finish() {
       gate.open()
       expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(Array.from({ length: count }, (_, n) => n))
@@ -114,7 +114,7 @@ it("room is reserved for instances that are being claimed: starts in the meantim
   const host = new SimulatedHost()
   const client = await Engine.open({ host, store, workflows: [flow], options: {}, role: "client" })
   const worker = await Engine.open({ host, store: slow, workflows: [flow], options: { maxResidentInstances: 3 } })
-  const { residents } = worker.parts.worker
+  const { residents } = worker.components.worker
   const there = await Promise.all(["a", "b", "c"].map((id) => client.start(flow, { id })))
   const here = await Promise.all(["d", "e", "f"].map((id) => worker.start(flow, { id })))
   expect(residents.size).toBe(0)

@@ -56,7 +56,7 @@ it("every start that is in progress when the engine closes gets a true answer", 
 it("a start that is not in a turn yet is refused when the engine dies", async () => {
   const engine = await Engine.open({ host: new SimulatedHost(), store: memory(), workflows: [quick], options: {} })
   const start = engine.start(quick, { id: "i" })
-  while (!engine.parts.worker.isResident("i")) await Promise.resolve()
+  while (!engine.components.worker.isResident("i")) await Promise.resolve()
   engine.kill()
   await expect(start).rejects.toMatchObject({ code: "ENGINE_CLOSED" })
 })
@@ -77,7 +77,7 @@ it("no timer is left when the store fails to release instances", async () => {
   for (const id of ["i", "j"]) await engine.start(waiting, { id })
   await moments()
   isBroken = true
-  const { worker } = engine.parts
+  const { worker } = engine.components
   worker.onIdle(worker.residents.get("i")!)
   await moments()
   await expect(engine.close()).rejects.toThrow("disk full")
@@ -104,7 +104,7 @@ it("an engine that is closed while it becomes the worker does not begin to execu
   gate.open()
   await moments()
   expect(engine.role).toBe("client")
-  await engine.parts.worker.start()
+  await engine.components.worker.start()
   expect([engine.role, host.nextTimerAt()]).toEqual(["client", undefined])
 })
 
@@ -113,7 +113,7 @@ it("instances that wait for their release when the engine closes are released: t
   const engine = await createTestEngine({ workflows: [endless], store })
   await engine.start(endless, { id: "i" })
   await engine.settle()
-  const { worker } = engine.current.parts
+  const { worker } = engine.current.components
   worker.onLost(worker.residents.get("i")!, new Error("a commit failed"))
   await engine.close()
   await using next = await createTestEngine({ workflows: [endless], store, seed: "two", startAt: engine.host.now() })

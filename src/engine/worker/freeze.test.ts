@@ -67,7 +67,7 @@ it("a caller waiting for a result is answered with the next renewal, and the sig
 
 it("a renewal that was in flight during the freeze does not prove that the lease was kept", async () => {
   const { hosts, frozen, other, aborted } = await openTwo()
-  const { journal } = frozen.parts.store
+  const { journal } = frozen.components.store
   const renew = journal.renew.bind(journal)
   const answered = new Gate()
   let renewals = 0

@@ -33,7 +33,7 @@ it("a crowd of starts is admitted in waves, and all instances complete", async (
 
 it("starts that fit into one wave are one commit", async () => {
   const engine = await open()
-  const { committer } = engine.parts.worker
+  const { committer } = engine.components.worker
   const before = committer.commits
   await Promise.all(starts(engine, 200, 1))
   expect(committer.commits - before).toBe(1)

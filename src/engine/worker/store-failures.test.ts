@@ -123,7 +123,7 @@ it("a delayed release does not release an instance that is resident again", asyn
   await using engine = await createTestEngine({ workflows: [flow], sweep: "100ms" })
   await engine.start(flow, { id: "i" })
   await engine.settle()
-  const { worker } = engine.current.parts
+  const { worker } = engine.current.components
   worker.onLost(worker.residents.get("i")!, new Error("a read failed"))
   await engine.skip("5s")
   expect(begun).toEqual([1, 2])
@@ -146,7 +146,7 @@ it("a start whose instance is being loaded loses, and the instance runs once", a
   const gate = new Gate()
   const store = troubled((name) => (name === "readJournal" ? gate.passed : undefined), inner)
   const second = await createTestEngine({ workflows: [flow], store, startAt: first.host.now(), seed: "two" })
-  const { worker } = second.current.parts
+  const { worker } = second.current.components
   await moment()
   const again = second.start(flow, { id: "i", ifExists: "return" })
   while (!worker.isResident("i")) await Promise.resolve()

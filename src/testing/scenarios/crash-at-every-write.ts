@@ -69,7 +69,7 @@ class OneStrike implements Doom {
   arm(engine: TestEngine, deploy?: Deploy): void {
     this.#engine = engine
     this.#deploy = deploy
-    const { journal, directory } = engine.current.parts.store
+    const { journal, directory } = engine.current.components.store
     const commit = journal.commit.bind(journal)
     const deliver = directory.deliver.bind(directory)
     journal.commit = (turns) => this.#strike(() => commit(turns))

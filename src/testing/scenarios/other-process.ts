@@ -13,6 +13,6 @@ export async function openWithClient(open: OpenBed, options: BedOptions, clientH
 /** Lets the worker notice the writes of other processes: the hints of some stores arrive in real time. */
 export async function noticed(engine: TestEngine): Promise<void> {
   await engine.settle()
-  await engine.current.parts.worker.refresh()
+  await engine.current.components.worker.refresh()
   await engine.settle()
 }

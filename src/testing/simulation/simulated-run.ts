@@ -138,7 +138,7 @@ export class SimulatedRun {
 
   async #open(observer: Engine): Promise<SimulatedProcess> {
     const dead = this.#process
-    if (dead) await observer.parts.store.journal.renew(dead.worker, 0)
+    if (dead) await observer.components.store.journal.renew(dead.worker, 0)
     const { engine } = this.#subject
     const process = new SimulatedProcess({
       host: this.#host,
@@ -213,11 +213,11 @@ export class SimulatedRun {
   }
 
   /** The instance and all instances that it started have ended. A stalled instance counts as ended: it would need a person. */
-  async #isOver({ parts }: Engine): Promise<boolean> {
-    const row = await parts.store.directory.get(this.#subject.id)
+  async #isOver({ components }: Engine): Promise<boolean> {
+    const row = await components.store.directory.get(this.#subject.id)
     if (row?.status === "stalled") return true
     if (!row || !isTerminal(row.status)) return false
-    const counts = await countInstances(parts.store.directory, { status: ["queued", "running", "sleeping", "waiting"] }, "status")
+    const counts = await countInstances(components.store.directory, { status: ["queued", "running", "sleeping", "waiting"] }, "status")
     return Object.values(counts).every((count) => count === 0)
   }
 
@@ -242,8 +242,8 @@ export class SimulatedRun {
   /** The steps whose function runs and does not wait for nested steps. */
   #waitingSteps(): readonly string[] {
     const { engine, isDead = true } = this.#process ?? {}
-    if (!engine || isDead || engine.parts.worker.residents.attempts === 0) return []
-    return [...engine.parts.worker.residents.values()]
+    if (!engine || isDead || engine.components.worker.residents.attempts === 0) return []
+    return [...engine.components.worker.residents.values()]
       .filter((runner) => runner.attempts > 0)
       .flatMap(({ workflow, state }) =>
         state.steps
@@ -255,7 +255,7 @@ export class SimulatedRun {
   }
 
   async #evict(): Promise<void> {
-    const worker = this.#process?.engine?.parts.worker
+    const worker = this.#process?.engine?.components.worker
     if (!worker || this.#process?.isDead) return
     for (const runner of [...worker.residents.values()].filter(({ isAtRest }) => isAtRest)) {
       this.#evictions++
@@ -266,7 +266,7 @@ export class SimulatedRun {
 
   async #record(observer: Engine, isOver: boolean): Promise<RunRecord> {
     const { id, comparable } = this.#subject
-    const { reader, store } = observer.parts
+    const { reader, store } = observer.components
     const row = await store.directory.get(id)
     const isEnded = row !== undefined && isOver && isTerminal(row.status)
     const { items } = await store.directory.list({}, { limit: 1_000, order: "oldest" })

@@ -117,7 +117,7 @@ export function childRecoveryStories(open: OpenBed): void {
       for (let i = 0; i < 5; i++) await engine.start(parent, { id: `p${i}`, input: i })
       await engine.settle()
       for (let i = 0; i < 5; i++) expect(await engine.get(`p${i}`).result()).toBe(8 * i)
-      expect(engine.current.parts.worker.residents.size).toBeLessThanOrEqual(2)
+      expect(engine.current.components.worker.residents.size).toBeLessThanOrEqual(2)
     })
 
     it("a parent that waits is evicted without loss", async () => {
@@ -126,7 +126,7 @@ export function childRecoveryStories(open: OpenBed): void {
       const handle = await engine.start(parent, { id: "p" })
       await engine.evict("p")
       await engine.evict("c")
-      expect(engine.current.parts.worker.residents.size).toBe(0)
+      expect(engine.current.components.worker.residents.size).toBe(0)
       await engine.sendEvent("c", "word", "still there")
       expect(await handle.result()).toBe("still there")
     })
@@ -291,7 +291,7 @@ export function childRecoveryStories(open: OpenBed): void {
       const handle = await engine.start(fan, { id: "p", input: 1_000 })
       await engine.settle()
       expect(await handle.result()).toBe(999_000)
-      expect(engine.current.parts.worker.committer.commits).toBeLessThan(40)
+      expect(engine.current.components.worker.committer.commits).toBeLessThan(40)
       const again = await engine.start(fan, { id: "q", input: 300 })
       await engine.crash()
       await engine.crash()

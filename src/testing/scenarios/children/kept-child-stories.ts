@@ -17,7 +17,7 @@ const parent = workflow("parent", async (ctx) => {
 })
 
 /** A client whose first turn waits at a gate. The client dies once the turn is written. */
-async function dyingClient(provider: StoreProvider, host: Engine["parts"]["worker"]["host"]) {
+async function dyingClient(provider: StoreProvider, host: Engine["components"]["worker"]["host"]) {
   const [gate, reached] = [new Gate(), new Gate()]
   const store: StoreProvider = {
     name: provider.name,

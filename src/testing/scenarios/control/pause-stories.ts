@@ -198,11 +198,11 @@ export function pauseStories(open: OpenBed): void {
       await engine.settle()
       await handle.pause()
       await engine.settle()
-      expect(engine.current.parts.worker.residents.size).toBe(0)
-      const before = engine.current.parts.worker.committer.turns
+      expect(engine.current.components.worker.residents.size).toBe(0)
+      const before = engine.current.components.worker.committer.turns
       await engine.sendEvent("i", "word", 1)
       await engine.skip("1d")
-      expect(engine.current.parts.worker.committer.turns).toBe(before)
+      expect(engine.current.components.worker.committer.turns).toBe(before)
     })
 
     it("the timeout of the instance that passes during a pause acts on resume", async () => {

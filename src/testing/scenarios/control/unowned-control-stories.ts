@@ -188,7 +188,7 @@ export function unownedControlStories(open: OpenBed): void {
         await engine.skip("2h")
         await client.get("waiting").sendEvent("letter", 1)
         const ids = ["queued", "asleep", "failed-once", "waiting"]
-        await client.parts.store.directory.deliver(ids.map((instance) => ({ instance, kind, at: engine.now() })))
+        await client.components.store.directory.deliver(ids.map((instance) => ({ instance, kind, at: engine.now() })))
       })
       await engine.open()
       await engine.settle()

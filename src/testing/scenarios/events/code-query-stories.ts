@@ -295,7 +295,7 @@ export function codeQueryStories(open: OpenBed): void {
       await engine.settle()
       await engine.evict("i")
       expect(await handle.query("n")).toBe(3_000)
-      expect(engine.current.parts.worker.isResident("i")).toBe(false)
+      expect(engine.current.components.worker.isResident("i")).toBe(false)
     }, 240_000)
 
     it("may be asked by a step of another instance, and by one of its own", async () => {

@@ -139,7 +139,7 @@ export function eventStories(open: OpenBed): void {
       const engine = await open({ workflows: [flow] })
       const handle = await engine.start(flow, { id: "i" })
       await engine.settle()
-      const { directory } = engine.current.parts.store
+      const { directory } = engine.current.components.store
       expect(await directory.deliver([{ instance: "i", kind: "event", topic: "word", payload: '"in time"', at: engine.now() }])).toEqual(["delivered"])
       await engine.skip("1m")
       expect(await handle.result()).toBe("in time")
@@ -231,7 +231,7 @@ export function eventStories(open: OpenBed): void {
       const engine = await open({ workflows: [taker] })
       const handle = await engine.start(taker, { id: "i", input: 1 })
       await engine.settle()
-      const { store, worker } = engine.current.parts
+      const { store, worker } = engine.current.components
       const words = ["1", "2", "3"].map((payload) => ({ instance: "i", kind: "event", topic: "word", payload, at: engine.now() }) as const)
       expect(await store.directory.deliver(words)).toEqual(["delivered", "delivered", "delivered"])
       worker.hint(["i"])
@@ -244,13 +244,13 @@ export function eventStories(open: OpenBed): void {
       const engine = await open({ workflows: [taker] })
       const handle = await engine.start(taker, { id: "i", input: 3 })
       await engine.settle()
-      const { committer } = engine.current.parts.worker
+      const { committer } = engine.current.components.worker
       const before = committer.commits
       await handle.sendEvent("word", 1)
       expect(committer.commits).toBe(before + 1)
       await engine.settle()
-      expect(await engine.current.parts.store.journal.readInbox(["i"])).toEqual([])
-      const { directory } = engine.current.parts.store
+      expect(await engine.current.components.store.journal.readInbox(["i"])).toEqual([])
+      const { directory } = engine.current.components.store
       await directory.deliver([{ instance: "i", kind: "event", topic: "word", payload: "2", at: engine.now() }])
       await handle.sendEvent("word", 3)
       await engine.settle()

@@ -76,7 +76,7 @@ export function scheduleOnceStories(open: OpenBed): void {
       const counts = await Promise.all(ids.map(async (id) => (await engine.schedules.get(id).describe()).counts))
       expect(counts.map(({ started }) => started).toSorted((a, b) => a - b)).toEqual([0, 0, 1])
       expect(counts.map(({ started, skipped }) => started + skipped)).toEqual([2, 2, 2])
-      expect(engine.current.parts.worker.isResident(instances[0]!.id)).toBe(false)
+      expect(engine.current.components.worker.isResident(instances[0]!.id)).toBe(false)
     })
   })
 

@@ -14,7 +14,7 @@ export function queueStories(open: OpenBed): void {
     const engine = await open(options)
     const takeOver = async (use: (other: Engine) => Promise<void>) => {
       await engine.settle()
-      const { worker, store } = engine.current.parts
+      const { worker, store } = engine.current.components
       await store.journal.renew(worker.worker, 0)
       await engine.close()
       const other = await Engine.open({ host: engine.host, store: engine.sharedStore, workflows: options.workflows, options: then })
@@ -76,7 +76,8 @@ export function queueStories(open: OpenBed): void {
       await engine.start(slow, { id: "gpu", taskQueue: "gpu" })
       await takeOver(async (other) => {
         await engine.host.advanceTo(engine.host.now() + 2 * 3_600_000, async () => {
-          for (let quiet = 0; quiet < 20; quiet = other.parts.worker.idle ? quiet + 1 : 0) await new Promise<void>((resolve) => engine.host.quiesce(resolve))
+          for (let quiet = 0; quiet < 20; quiet = other.components.worker.idle ? quiet + 1 : 0)
+            await new Promise<void>((resolve) => engine.host.quiesce(resolve))
         })
         expect(await other.get("gpu").result()).toBe("done")
         expect(await other.get("plain").status()).toBe("sleeping")

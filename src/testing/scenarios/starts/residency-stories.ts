@@ -27,7 +27,7 @@ export function residencyStories(open: OpenBed): void {
         maxResidentInstances: 3,
         interceptors: [
           (_step, next) => {
-            residentMax = Math.max(residentMax, engine.current.parts.worker.residents.size)
+            residentMax = Math.max(residentMax, engine.current.components.worker.residents.size)
             return next()
           },
         ],
@@ -53,7 +53,7 @@ export function residencyStories(open: OpenBed): void {
       const engine = await open({ workflows: [flow] })
       const handle = await engine.start(flow, { id: "i", input: 1 })
       await engine.evict("i")
-      expect(engine.current.parts.worker.residents.get("i")).toBeUndefined()
+      expect(engine.current.components.worker.residents.get("i")).toBeUndefined()
       await engine.skip("1m")
       expect(await handle.status()).toBe("waiting")
       await engine.evict("i")
@@ -84,7 +84,7 @@ export function residencyStories(open: OpenBed): void {
       const engine = await open({ workflows: [large], maxResidentBytes: 300_000, sweep: "5s" })
       const handles = await Promise.all(Array.from({ length: 10 }, (_, i) => engine.start(large, { id: `i${i}` })))
       await engine.skip("10s")
-      expect(engine.current.parts.worker.residents.size).toBeLessThanOrEqual(3)
+      expect(engine.current.components.worker.residents.size).toBeLessThanOrEqual(3)
       for (const handle of handles) await handle.sendEvent("word")
       await engine.settle()
       expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(handles.map(() => 100_000))

@@ -273,7 +273,7 @@ export function codecStories(open: OpenBed): void {
       expect(await handle.result()).toEqual(result)
       expect(written.join()).not.toContain(secret)
       // The refused start leaves nothing behind that could refuse a later one.
-      expect(engine.current.parts.worker.residents.size).toBe(0)
+      expect(engine.current.components.worker.residents.size).toBe(0)
     })
 
     it("large values, and marks of sensitive ones, go through it", async () => {

@@ -280,7 +280,7 @@ export function continueStories(open: OpenBed): void {
         return (await ctx.waitForEvent("word")) as string
       })
       const engine = await open({ workflows: [looping] })
-      const { journal } = engine.current.parts.store
+      const { journal } = engine.current.components.store
       const readJournal = journal.readJournal.bind(journal)
       let rowsMax = 0
       journal.readJournal = async (id, from) => {

@@ -75,7 +75,7 @@ export function sleepStories(open: OpenBed): void {
       const minutes = Array.from({ length: 300 }, (_, i) => 1 + ((i * 7) % 300))
       await Promise.all(minutes.map((input) => engine.start(flow, { input })))
       await engine.settle()
-      expect(engine.current.parts.worker.residents.size).toBe(0)
+      expect(engine.current.components.worker.residents.size).toBe(0)
       await engine.skip("100m")
       expect(woken).toHaveLength(100)
       await engine.crash()

@@ -150,11 +150,7 @@ export class Retries {
     this.#count++
     this.#since ??= pace.now()
     if (!mayRepeat)
-      throw this.#transport.unreachable(
-        `${error.message}; whether it did what was asked for is not known, and doing it twice might be wrong`,
-        { isUnknown: true },
-        error,
-      )
+      throw this.#transport.unreachable(`${error.message}; the request may have taken effect, and a second one might do it twice`, { isUnknown: true }, error)
     if (pace.now() + pauseMs - this.#since > this.#retryMs) throw this.#transport.unreachable(`${error.message}, ${this.#count} times`, {}, error)
     await sleep(pace, pauseMs, this.#signal ? AbortSignal.any([signal, this.#signal]) : signal)
   }

@@ -2,7 +2,7 @@ import { type Context, Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
 import type { Client, InstanceDescription } from "../client-api/client-api.ts"
 import { errorAnswer } from "./error-response.ts"
-import { Guard, preflightHeaders } from "./request-guard.ts"
+import { RequestGuard, preflightHeaders } from "./request-guard.ts"
 import { openApiDocument } from "./openapi.ts"
 import { askPermission } from "./permission.ts"
 import { encodeDocument, encodePlain } from "./plain-body.ts"
@@ -25,12 +25,12 @@ export function createHttpApp(client: Client, options: HttpAppOptions = {}): Hon
   return appOf(client, options, Response)
 }
 
-/** Answers are made with the given class: a server may have one that it sends faster. */
-export function appOf(client: Client, options: HttpAppOptions, Answering: typeof Response): Hono {
+/** `ResponseClass`: the class of the responses. A server may have a class of its own that it sends faster. */
+export function appOf(client: Client, options: HttpAppOptions, ResponseClass: typeof Response): Hono {
   const settings = httpSettings(client, options)
   const document: Route = documentRoute(() => openApiDocument(routes, { isTokenNeeded: settings.tokens.length > 0 }))
   const routes = [document, ...allRoutes]
-  const api = new HttpApi(client, settings, Answering)
+  const api = new HttpApi(client, settings, ResponseClass)
   const app = new Hono()
   for (const route of routes) app.on(route.method, numbered(route.path), api.handler(route))
   const known = new KnownPaths(routes)
@@ -51,14 +51,14 @@ const safeHeaders = {
 class HttpApi {
   readonly #client: Client
   readonly #settings: HttpSettings
-  readonly #guard: Guard
+  readonly #guard: RequestGuard
   readonly #Response: typeof Response
 
-  constructor(client: Client, settings: HttpSettings, Answering: typeof Response) {
-    this.#Response = Answering
+  constructor(client: Client, settings: HttpSettings, ResponseClass: typeof Response) {
+    this.#Response = ResponseClass
     this.#client = client
     this.#settings = settings
-    this.#guard = new Guard(settings)
+    this.#guard = new RequestGuard(settings)
   }
 
   handler(route: Route): (context: Context) => Promise<Response> {
@@ -87,19 +87,19 @@ class HttpApi {
       const { authorize } = this.#settings
       return authorize && askPermission(authorize, { route, request, client: this.#client, params, body, describe })
     }
-    // What the body is about the hook is told; but who may do nothing is not told either what is wrong with it.
-    const isAskedLater = route.workflowsOf !== undefined
-    const early = isAskedLater ? undefined : await permit(undefined)
+    // The hook gets the workflows that the body names, so it is called after the body is read. A caller without permission does not learn what is wrong with a body.
+    const needsBody = route.workflowsOf !== undefined
+    const early = needsBody ? undefined : await permit(undefined)
     if (early) return this.#finish(early, request)
     let input: { readonly query: object; readonly body: unknown }
     try {
       input = { query: queryOf(request.url, route.query ?? {}, querySchema), body: await this.#body(route, request) }
     } catch (error) {
-      const refusal = isAskedLater ? await permit(undefined) : undefined
+      const refusal = needsBody ? await permit(undefined) : undefined
       if (refusal) return this.#finish(refusal, request)
       throw error
     }
-    const late = isAskedLater ? await permit(input.body) : undefined
+    const late = needsBody ? await permit(input.body) : undefined
     if (late) return this.#finish(late, request)
     if (params["workflow"] !== undefined && params["id"] !== undefined) await checkBelongs(params["workflow"], describe)
     const isHead = request.method === "HEAD"
@@ -135,7 +135,7 @@ class HttpApi {
     return new this.#Response(encoded(answer, isRich, this.#settings.plainBytesMax), { status, headers })
   }
 
-  /** A response that is made elsewhere. */
+  /** Adds the security headers to a response of a hook or a stream. */
   #finish(response: Response, request: Request): Response {
     const finished = new Response(response.body, response)
     for (const [name, value] of Object.entries({ ...safeHeaders, ...this.#guard.corsHeaders(request) }))
@@ -143,7 +143,7 @@ class HttpApi {
     return finished
   }
 
-  /** A path that is not known, or not with that method. */
+  /** Answers a request to an unknown path, or with a method that the path does not have. */
   answerOther(context: Context, methods: readonly Method[]): Response {
     const request = context.req.raw
     const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ")
@@ -165,9 +165,9 @@ class HttpApi {
     return new this.#Response(null, { status: 204, headers: { ...safeHeaders, allow, ...cors, ...preflight } })
   }
 
-  /** The answer to whatever went wrong. Never throws, and says nothing of how the server is made. */
+  /** Answers with an error. It never throws, and its answer does not name anything inside the server. */
   fail(error: unknown, request: Request, more: Readonly<Record<string, string>> = {}): Response {
-    // Nobody is there to read it.
+    // The caller has gone away.
     if (request.signal.aborted) return new Response(null, { status: 499 })
     const id = crypto.randomUUID()
     const { status, body } = errorAnswer(error, () => id)
@@ -175,7 +175,7 @@ class HttpApi {
     const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request), ...more, "content-type": plainType }
     if (status === 401) headers["www-authenticate"] = "Bearer"
     if (status === 503) headers["retry-after"] = "1"
-    // The rest of the body would be taken for the next request.
+    // Node would read the rest of the body as the next request.
     if (PerdureError.is(error, "REQUEST_TIMEOUT")) headers["connection"] = "close"
     return new this.#Response(body, { status, headers })
   }
@@ -184,18 +184,18 @@ class HttpApi {
     try {
       this.#settings.log.error(message, details)
     } catch {
-      // A logger that fails must not take the answer with it.
+      // A logger that fails must not prevent the answer.
     }
   }
 }
 
-/** The server of Node passes on what it has of a request. */
+/** The server of Node passes its own response object in `env`. */
 function disconnectOf({ env }: Context): (() => void) | undefined {
   const { outgoing } = (env ?? {}) as { readonly outgoing?: { readonly destroy?: () => void } }
   return outgoing?.destroy && (() => outgoing.destroy?.())
 }
 
-/** Only what a query handler gives can be something that has no text. */
+/** Only the answer of a query handler can be a value that cannot be encoded. */
 function encoded({ value, isValue }: Pick<Answer, "value" | "isValue">, isRich: boolean, plainBytesMax: number): string {
   try {
     return isRich ? encodeRich(value) : (isValue === true ? encodePlain : encodeDocument)(value, plainBytesMax)
@@ -230,13 +230,13 @@ function badRequest(what: string, issues: readonly SchemaIssue[]): PerdureError 
   return new PerdureError("BAD_REQUEST", `${what} does not fit the route: ${listed}`, { details: { issues } })
 }
 
-/** Parameters of the same place have the same name: then the router can make one expression of all paths. */
+/** Parameters at the same place get the same name, so that the router can build one expression for all paths. */
 function numbered(path: string): string {
   let index = 0
   return path.replaceAll(/:\w+/g, () => `:p${index++}`)
 }
 
-/** Which methods a path has, for requests that no route takes. */
+/** The methods of each path, for requests that no route accepts. */
 class KnownPaths {
   readonly #patterns: readonly { readonly pattern: RegExp; readonly method: Method }[]
 

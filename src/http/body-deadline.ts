@@ -1,17 +1,17 @@
 import { PerdureError } from "../core/errors.ts"
 
-/** A body that comes at least so fast, 32 KB a second, is never cut off. */
+/** A body that arrives at 32 KB a second or faster is never cut off. */
 const bytesPerMs = 32
 
 /**
- * How long a body may take: the time that is set, and one second more for each 32 KB of it. So a caller that sends a byte now and then holds a
- * connection only for the time that is set, and a large body that comes at 32 KB a second arrives.
+ * Limits the time that a body takes to arrive: `timeoutMs`, and one second more for each 32 KB. So a caller that sends single bytes holds a connection
+ * for `timeoutMs` only, and a large body that arrives at 32 KB a second is complete in time.
  */
 export class BodyDeadline {
   readonly #reject: (error: PerdureError) => void
   readonly #timeoutMs: number
   #timer: ReturnType<typeof setTimeout>
-  /** What came since the time was extended last. */
+  /** Bytes that arrived since the last extension. */
   #bytes = 0
   readonly expired: Promise<never>
 
@@ -20,7 +20,7 @@ export class BodyDeadline {
     let rejectExpired: (error: PerdureError) => void = () => undefined
     this.expired = new Promise((_, reject) => (rejectExpired = reject))
     this.#reject = rejectExpired
-    // Told by whoever reads the body.
+    // The reader of the body handles the rejection.
     this.expired.catch(() => undefined)
     this.#timer = setTimeout(this.#check, timeoutMs)
   }
@@ -41,7 +41,7 @@ export class BodyDeadline {
   }
 }
 
-/** The longest that a body of this length may take. */
+/** The longest time that a body of this length may take. */
 export function bodyMsMax(timeoutMs: number, bytes: number): number {
   return timeoutMs + Math.ceil(bytes / bytesPerMs)
 }

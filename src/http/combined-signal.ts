@@ -2,7 +2,7 @@ export function eitherSignal(first: AbortSignal, second: AbortSignal | undefined
   return second ? AbortSignal.any([first, second]) : first
 }
 
-/** What comes of it, or undefined if the time is up or a signal comes first. */
+/** Resolves or rejects as the promise does, or resolves with undefined when the time is over or a signal is aborted first. */
 export function withinTime<T>(promise: Promise<T>, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const giveUp = () => settle(() => resolve(undefined))

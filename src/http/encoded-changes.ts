@@ -3,8 +3,8 @@ import type { Change } from "../core/journal/change.ts"
 const encoder = new TextEncoder()
 
 /**
- * Pages of changes as the bytes of Server-Sent Events. Followers at the same place are given the same page, and so the same bytes: a page is
- * encoded once in each form, and its bytes live as long as the page.
+ * Encodes pages of changes as Server-Sent Events. Followers at the same place get the same page, and so the same bytes: each page is encoded once,
+ * and its bytes live as long as the page.
  */
 export class EncodedChanges {
   readonly #encode: (change: Change) => string

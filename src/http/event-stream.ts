@@ -5,22 +5,22 @@ import type { ChangeIterator } from "../client-api/client-api.ts"
 import type { EncodedChanges } from "./encoded-changes.ts"
 
 /**
- * Changes as Server-Sent Events. They are read only as fast as the caller takes them, and left as soon as the caller goes away. While
- * nothing happens, messages without data say that the stream is alive, and how far it has come: with the place of the last message
- * whoever comes back misses nothing, and need not pass over again what was not for them. A caller that does not read is cut off after some heartbeats.
+ * Sends changes as Server-Sent Events. The stream reads changes only as fast as the caller takes them, and ends when the caller goes away. While
+ * nothing happens, heartbeats without data show that the stream is alive, and carry the current cursor. A caller that connects again with the last
+ * cursor misses nothing, and skips changes that were not for it. A caller that does not read is cut off after some heartbeats.
  */
 export interface EventStreamSpec {
   readonly changes: ChangeIterator
   readonly encoded: EncodedChanges
   readonly heartbeatMs: number
   readonly signal: AbortSignal
-  /** What ends a stream that has begun cannot be told in a status any more. */
+  /** Gives the data of the `error` event. A stream that has begun cannot report an error by its status. */
   readonly onError: (error: unknown) => string
-  /** Closes the connection at once, whatever waits to be sent; without it the stream fails. */
+  /** Closes the connection at once, and discards data that waits to be sent. Undefined: the stream fails instead. */
   readonly disconnect: (() => void) | undefined
 }
 
-/** How long an error at the beginning may take to become the answer; after it the stream has begun. */
+/** An error within this time becomes the status of the answer. After it the stream has begun. */
 const firstMs = 20
 
 export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream<Uint8Array>> {
@@ -42,7 +42,7 @@ export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream
 
 const encoder = new TextEncoder()
 
-/** The most of a page that a caller is given at a time. About twice as much waits for a caller that does not read. */
+/** The largest part of a page that is handed over at a time. About twice as much waits for a caller that does not read. */
 const chunkBytesMax = 64 * 1024
 
 /** A caller that takes nothing for this many heartbeats, although changes are there, is cut off. */
@@ -51,10 +51,10 @@ const heartbeatsMissedMax = 4
 class ChangeSource {
   readonly #spec: EventStreamSpec
   #next: Promise<readonly Change[] | undefined> | undefined
-  /** What the caller has not taken yet of the page that it is in. */
+  /** The part of the current page that is not handed over yet. */
   #rest: Uint8Array | undefined
   #heartbeat: ReturnType<typeof setInterval> | undefined
-  /** Told at once: whoever began with "latest" and comes back before anything happened has to know where that was. */
+  /** The cursor at the beginning, which is sent at once: a caller that began with "latest" needs it to connect again before the first change. */
   readonly #begin: string | undefined
   #taken = 0
   #missed = { taken: 0, heartbeats: 0 }
@@ -69,9 +69,9 @@ class ChangeSource {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     const { signal, heartbeatMs } = this.#spec
-    // Also lets the headers out.
+    // The first chunk also makes the server send the headers.
     controller.enqueue(encoder.encode(this.#begin === undefined ? ": perdure\n\n" : `: perdure\nid: ${this.#begin}\n\n`))
-    this.#heartbeat = setInterval(() => void this.#beat(controller), heartbeatMs)
+    this.#heartbeat = setInterval(() => void this.#sendHeartbeat(controller), heartbeatMs)
     if (signal.aborted) return this.#end(controller)
     this.#stop = () => this.#end(controller)
     signal.addEventListener("abort", this.#stop, { once: true })
@@ -96,7 +96,7 @@ class ChangeSource {
     this.#isOver = true
     this.#rest = undefined
     clearInterval(this.#heartbeat)
-    // The signal of the server outlives the stream.
+    // The signal of the server lives longer than the stream.
     if (this.#stop) this.#spec.signal.removeEventListener("abort", this.#stop)
     void this.#spec.changes.return().catch(() => undefined)
   }
@@ -108,10 +108,10 @@ class ChangeSource {
     return page && encoded.bytesOf(page)
   }
 
-  /** Only to a caller who has taken all there was, and not while a change is on its way: its place would come before it. */
-  async #beat(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  /** Sends the cursor only if the caller has taken every change, and no change is about to be sent: the cursor must not overtake a change. */
+  async #sendHeartbeat(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     if (this.#isOver) return
-    if ((controller.desiredSize ?? 0) <= 0) return this.#miss(controller)
+    if ((controller.desiredSize ?? 0) <= 0) return this.#countMissed(controller)
     const taken = this.#taken
     const cursor = await this.#spec.changes.cursor().catch(() => undefined)
     await new Promise<void>((resolve) => setTimeout(resolve, 0))
@@ -119,8 +119,8 @@ class ChangeSource {
     controller.enqueue(encoder.encode(cursor === undefined ? ":\n\n" : `id: ${cursor}\n\n`))
   }
 
-  /** The caller has not taken what is there. It may come back with the last place it saw, and misses nothing. */
-  #miss(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  /** The caller has not taken the changes that are there. If it connects again with its last cursor, it misses nothing. */
+  #countMissed(controller: ReadableStreamDefaultController<Uint8Array>): void {
     if (this.#missed.taken !== this.#taken) this.#missed = { taken: this.#taken, heartbeats: 0 }
     if (++this.#missed.heartbeats < heartbeatsMissedMax) return
     this.cancel()
@@ -135,7 +135,7 @@ class ChangeSource {
   }
 }
 
-/** Clients that are not of this process give one change at a time. */
+/** A client that is not an engine of this process gives one change at a time. */
 async function nextPage(changes: ChangeIterator & Partial<PagedChanges>): Promise<readonly Change[] | undefined> {
   if (changes.nextPage) return changes.nextPage()
   const { done, value } = await changes.next()

@@ -71,7 +71,7 @@ function operationOf(route: Route, refer: Refer, isTokenNeeded: boolean): object
       : undefined),
     responses: {
       ...Object.fromEntries(Object.entries(route.answers).map(([status, answer]) => [status, responseOf(answer, refer)])),
-      ...Object.fromEntries([...errors].map((status) => [status, { description: meanings[status] ?? "it failed", ...failure }])),
+      ...Object.fromEntries([...errors].map((status) => [status, { description: meanings[status] ?? "the request failed", ...failure }])),
       default: { description: "another error", ...failure },
     },
     ...(isTokenNeeded && route.actions.length > 0 ? { security: [{ bearer: [] }] } : undefined),
@@ -79,16 +79,16 @@ function operationOf(route: Route, refer: Refer, isTokenNeeded: boolean): object
 }
 
 const meanings: Readonly<Record<number, string>> = {
-  400: "the request is not as the route takes it",
+  400: "the request does not fit the route",
   401: "no valid token was sent",
-  403: "the server does not do that for this caller",
-  404: "there is nothing of that name",
+  403: "the caller is not allowed to do this",
+  404: "nothing has that name",
   408: "the body did not arrive in time",
-  409: "its state does not allow it",
+  409: "the state of the instance does not allow the request",
   406: "the answer is too large for application/json; accept application/vnd.perdure+json",
   413: "the body is too large",
   422: "the workflow's own code failed",
-  503: "not now; try again later",
+  503: "the server cannot answer now; try again later",
 }
 
 function responseOf({ description, schema, type }: AnswerSpec, refer: Refer): object {

@@ -3,7 +3,7 @@ import type { Client, InstanceDescription } from "../client-api/client-api.ts"
 import type { Route } from "./route-definition.ts"
 import type { Authorize } from "./settings.ts"
 
-/** Asks the user's hook, once for each action and each workflow that a request is about. Undefined: it is allowed. */
+/** Calls the user's `authorize` hook, once for each action and each workflow of a request. Undefined: the request is allowed. */
 export async function askPermission(authorize: Authorize, { route, request, client, params, body, describe }: PermissionCall): Promise<Response | undefined> {
   const id = params["id"]
   const workflows = await workflowsOf({ route, client, params, body, describe })
@@ -21,12 +21,12 @@ export interface PermissionCall {
   readonly request: Request
   readonly client: Client
   readonly params: Readonly<Record<string, string>>
-  /** Undefined where it is not known, or not what the route takes. */
+  /** Undefined: the body is not read yet, or does not fit the route. */
   readonly body: unknown
   readonly describe: () => Promise<InstanceDescription>
 }
 
-/** Those in the body as well as the one in the address: neither is to hide the other. */
+/** The workflows in the body, and the workflow of the address. The hook has to allow all of them. */
 async function workflowsOf({ route, client, params, body, describe }: Omit<PermissionCall, "request">): Promise<readonly (string | undefined)[]> {
   const named = body !== undefined && route.workflowsOf ? route.workflowsOf(body) : []
   const addressed =

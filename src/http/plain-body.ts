@@ -8,66 +8,66 @@ import { userStack } from "../core/values/user-stack.ts"
 import { richType } from "./wire-format.ts"
 
 /**
- * Values as plain JSON, which has no references: a value that refers to one part many times is short in the rich form and long here. So the text
- * has a limit in bytes, which is applied while the text is written.
+ * Writes values as plain JSON, which has no references: a value that refers to one part many times is short in the rich form and long in plain JSON.
+ * So the text has a limit in bytes, which the writer applies while it writes.
  *
  *   a body that is one value     throws TOO_LARGE_FOR_JSON
- *   a document that has values   has a marker for each value that does not fit; the rest of the document stays readable
+ *   a document that has values   gets a marker for each value that does not fit; the rest of the document stays readable
  */
 
-/** The limit of plain JSON, for the limit of a payload. A document may have several payloads, also where the limit of each is low. */
+/** The limit of plain JSON for a given limit of a payload. A document may have several payloads, also if the limit of each is low. */
 export function plainBytesMax(payloadBytesMax = 0): number {
   return 4 * Math.max(payloadBytesMax, defaultLimits.payloadBytesMax)
 }
 
-/** What stands in a document for a value that is too large for plain JSON. */
+/** Replaces a value in a document that is too large for plain JSON. */
 export const tooLargeMarker = { $perdure: "tooLarge", accept: richType } as const
 
-/** The text of a user's value. What JSON does not have becomes the nearest thing that JSON has. Throws TOO_LARGE_FOR_JSON. */
+/** The text of a user's value. A value that JSON does not have becomes the nearest JSON value. Throws TOO_LARGE_FOR_JSON. */
 export function encodePlain(value: unknown, bytesMax = plainBytesMax()): string {
   return encode(value, bytesMax)
 }
 
-/** The same for a document of ours, such as a description. Throws TOO_LARGE_FOR_JSON only if the document is too long without its values. */
+/** The text of a document of the API, such as a description. Throws TOO_LARGE_FOR_JSON only if the document is too long without its values. */
 export function encodeDocument(document: unknown, bytesMax = plainBytesMax()): string {
   return encode(document, bytesMax, new DocumentValues(bytesMax))
 }
 
-/** The beginning of a value's text, of at most this many bytes, for a reader who is shown no more. */
+/** The beginning of a value's text, of at most `bytesMax` bytes. */
 export function plainBeginning(value: unknown, bytesMax: number): string {
   const writer = new PlainWriter(bytesMax)
   return writer.write(value) ? writer.text : `${writer.text}…`
 }
 
 function encode(value: unknown, bytesMax: number, values?: DocumentValues): string {
-  // A UTF-16 unit takes at most six bytes of JSON. A part that is there twice is not plain, so only strings can repeat.
+  // A UTF-16 unit takes at most six bytes of JSON. A value with a shared part is not plain, so only strings can repeat.
   if (isPlainJson(value, bytesMax / 6)) return JSON.stringify(value)
   const writer = new PlainWriter(bytesMax, values)
   if (!writer.write(value)) throw tooLarge(bytesMax)
   return writer.text
 }
 
-/** The fields of documents that hold what users store, or what workflows threw. */
+/** The fields of documents that contain users' values, or errors that workflows threw. */
 const valueKeys: ReadonlySet<string> = new Set(["payload", "input", "result", "error", "memo", "value", "failure", "details"])
 
-/** A value of a document may be this long, however many others did not fit. */
+/** Each value of a document may be this long, however many other values did not fit. */
 const valueBytesMin = 16 * 1024
 
-/** The values of one document, which have the limit together. */
+/** The values of one document. They share one limit. */
 class DocumentValues {
-  #left: number
-  /** For one value. Each value that does not fit lowers it: the work for such values is bounded as well. */
+  #bytesLeft: number
+  /** The limit of one value. Each value that does not fit lowers it, so that the work for such values is bounded too. */
   #valueBytesMax: number
 
   constructor(bytesMax: number) {
-    this.#left = this.#valueBytesMax = bytesMax
+    this.#bytesLeft = this.#valueBytesMax = bytesMax
   }
 
   textOf(value: unknown): string {
-    const bytesMax = Math.min(this.#left, this.#valueBytesMax)
+    const bytesMax = Math.min(this.#bytesLeft, this.#valueBytesMax)
     const writer = new PlainWriter(bytesMax)
     if (writer.write(value)) {
-      this.#left -= bytesMax - writer.bytesLeft
+      this.#bytesLeft -= bytesMax - writer.bytesLeft
       return writer.text
     }
     this.#valueBytesMax = Math.max(valueBytesMin, this.#valueBytesMax / 4)
@@ -75,13 +75,13 @@ class DocumentValues {
   }
 }
 
-const excess = new Error("the text is longer than its limit")
+const limitReached = new Error("the text is longer than its limit")
 
-/** Deeper values overflow the stack. */
+/** Deeper values would overflow the stack. */
 const depthMax = 1_000
-/** What an object counts beside its text, for the time that it takes. Each payload that may be stored, and repeats nothing, still fits. */
+/** Each object counts these bytes besides its text, because it takes time. Each payload that may be stored, and repeats nothing, still fits. */
 const objectBytes = 8
-/** How many pieces of text are joined at a time. */
+/** The number of pieces of text that are joined at a time. */
 const piecesMax = 4_096
 
 class PlainWriter {
@@ -101,13 +101,13 @@ class PlainWriter {
     return this.#joined.join("") + this.#pieces.join("")
   }
 
-  /** False: the text is longer than its limit, and only its beginning is written. */
+  /** False: the text is longer than the limit, and only its beginning is written. */
   write(value: unknown): boolean {
     try {
       this.#any(value)
       return true
     } catch (error) {
-      if (error === excess) return false
+      if (error === limitReached) return false
       throw error
     }
   }
@@ -129,7 +129,7 @@ class PlainWriter {
     }
   }
 
-  /** To convert a long BigInt takes milliseconds, and the value may refer to the same BigInt many times. */
+  /** The conversion of a long BigInt takes milliseconds, and the value may refer to the same BigInt many times. */
   #bigint(value: bigint): string {
     const known = this.#bigints.get(value)
     if (known !== undefined) return known
@@ -170,14 +170,14 @@ class PlainWriter {
     let separator = "{"
     for (const [key, item] of Object.entries(record)) {
       if (item === undefined || typeof item === "function" || typeof item === "symbol") {
-        // A field that is left out takes time, too, so it counts one byte.
+        // A field that is omitted takes time too, so it counts one byte.
         this.#spend(1)
         continue
       }
       this.#put(separator)
       this.#string(key)
       this.#put(":")
-      // Values have a limit of their own, so their text does not count against the limit of the document.
+      // Values have their own limit, so their text does not count for the limit of the document.
       if (this.#values && valueKeys.has(key)) this.#add(this.#values.textOf(item))
       else this.#any(item)
       separator = ","
@@ -186,7 +186,7 @@ class PlainWriter {
   }
 
   #fieldsOf(error: Error): object {
-    // To look for the frames of the user takes time, also where none is found.
+    // The search for the user's frames takes time, also if it finds none.
     this.#spend(typeof error.stack === "string" ? error.stack.length : 0)
     const { name, message } = error
     const stack = userStack(error)
@@ -200,10 +200,10 @@ class PlainWriter {
   }
 
   #string(text: string): void {
-    // Before the text is looked at: a unit takes at least a byte. What fits is written, as a beginning may be all that is wanted.
+    // Each unit takes at least a byte, so the length is checked before the text is converted. The part that fits is written: the caller may want the beginning.
     if (text.length > this.bytesLeft) {
       this.#add(JSON.stringify(text.slice(0, this.bytesLeft)).slice(0, -1))
-      throw excess
+      throw limitReached
     }
     const quoted = JSON.stringify(text)
     this.#spend(utf8Length(quoted))
@@ -222,7 +222,7 @@ class PlainWriter {
   }
 
   #spend(bytes: number): void {
-    if (bytes > this.bytesLeft) throw excess
+    if (bytes > this.bytesLeft) throw limitReached
     this.bytesLeft -= bytes
   }
 }

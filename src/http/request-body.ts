@@ -7,14 +7,14 @@ export interface BodyLimits {
   readonly timeoutMs: number
 }
 
-/** The value in the body of a request; undefined where there is none. */
+/** The value in the body of a request; undefined: the request has no body. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<unknown> {
   const text = await readText(request, limits)
   if (text === "") return undefined
   return isRichType(request.headers.get("content-type")) ? decodeRich(text) : parseJson(text)
 }
 
-/** A body up to this length is read at once, which is faster than in parts. */
+/** A body up to this length is read as a whole, which is faster than in parts. */
 const shortBytesMax = 64 * 1024
 
 async function readText(request: Request, { bytesMax, timeoutMs }: BodyLimits): Promise<string> {
@@ -22,7 +22,7 @@ async function readText(request: Request, { bytesMax, timeoutMs }: BodyLimits): 
   if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax)
   const deadline = new BodyDeadline(timeoutMs)
   try {
-    // As long as it says, which is not too long: the server cuts off what is beyond.
+    // The header says that the body is short, and the server cuts off a longer body.
     if (length !== null && Number(length) <= shortBytesMax) return await Promise.race([request.text(), deadline.expired])
     return request.body === null ? "" : await readBounded(request.body, bytesMax, deadline)
   } finally {

@@ -3,11 +3,11 @@ import { sha256 } from "../core/values/sha256.ts"
 import type { HttpSettings } from "./settings.ts"
 
 /**
- * Who may call at all. A browser on the same machine reaches a server that listens on loopback, and carries requests of any page: so
- * pages of other origins may not change anything nor open streams (CSRF), and a name that somebody else's DNS points at us is not ours
- * (DNS rebinding).
+ * Decides who may call at all. A browser on the same machine reaches a server that listens on loopback, and sends requests for every page. So pages
+ * of other origins may neither change anything nor open streams (CSRF). A request with another host name than the server's is refused, because a
+ * foreign DNS server may have led it here (DNS rebinding).
  */
-export class Guard {
+export class RequestGuard {
   readonly #settings: HttpSettings
   readonly #tokens: readonly string[]
 
@@ -24,7 +24,7 @@ export class Guard {
       throw new PerdureError("FORBIDDEN", `this server does not answer to the host "${host}"; to allow it, add it to the option allowedHosts`)
   }
 
-  /** For requests that change something, and for streams. Whatever is not a browser sends no Origin. */
+  /** For requests that change something, and for streams. A caller that is not a browser sends no Origin. */
   checkOrigin(request: Request): void {
     const origin = request.headers.get("origin")
     const site = request.headers.get("sec-fetch-site")
@@ -33,7 +33,7 @@ export class Guard {
       throw new PerdureError("FORBIDDEN", `pages of ${origin ?? "another origin"} may not call this server; to allow them, add the origin to the option cors`)
   }
 
-  /** Compares hashes of equal length, all of them and to the end: the time it takes says nothing about a token. */
+  /** Compares the hashes of all tokens to their end, so the time that it takes says nothing about a token. */
   checkToken(request: Request): void {
     if (this.#tokens.length === 0) return
     const presented = sha256(tokenIn(request.headers.get("authorization")))
@@ -46,7 +46,7 @@ export class Guard {
     if (!isKnown) throw new PerdureError("UNAUTHORIZED", "send a valid token as `Authorization: Bearer …`")
   }
 
-  /** What tells a browser that a page of that origin may read the answer; undefined: it may not. */
+  /** The headers by which a browser lets a page of that origin read the answer. */
   corsHeaders(request: Request): Readonly<Record<string, string>> | undefined {
     if (this.#settings.origins !== "*" && this.#settings.origins.size === 0) return undefined
     const origin = request.headers.get("origin")
@@ -76,7 +76,7 @@ function hostOf(request: Request): string {
   return (request.headers.get("host") ?? new URL(request.url).host).toLowerCase()
 }
 
-/** Undefined: `null`, or no origin at all. */
+/** Undefined: the origin is `null`, or not a URL. */
 function hostIn(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined
 }

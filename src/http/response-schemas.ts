@@ -4,9 +4,9 @@ import type { ControlResult, HistoryEntry, InstanceDescription, InstanceSummary,
 import type { ScheduleDescription, ScheduleSummary } from "../client-api/schedule-client.ts"
 import { anything, boolean, either, integer, list, nothing, number, object, oneOf, optional, record, type Schema, string } from "./schema.ts"
 
-/** What things look like over HTTP. Two words differ from those of the engine: a workflow is a `type`, and an input a `payload`. */
+/** The documents of the API. Two words differ from those of the engine: a workflow is a `type`, and an input a `payload`. */
 
-/** The fields that are to be described: one that is new in the engine does not compile until it is here. */
+/** The fields of a document. A new field of the engine does not compile until it is described here. */
 type Fields<T> = Record<
   Exclude<keyof T, "workflow" | "input"> | ("workflow" extends keyof T ? "type" : never) | ("input" extends keyof T ? "payload" : never),
   Schema<unknown>
@@ -136,7 +136,7 @@ export const limitSettings = object({
   concurrency: optional(
     either(
       [limit, list(either([limit, nothing()]), { maxItems: 100 }), record(limit)],
-      "of several limits: by name, or a list, where null leaves one as it is",
+      "several limits: by name, or as a list, in which null leaves a limit as it is",
     ),
   ),
   rateLimit: optional(object({ limit, per: duration })),

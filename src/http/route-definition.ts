@@ -3,27 +3,26 @@ import type { HttpSettings } from "./settings.ts"
 import type { Fields, InferFields, Schema } from "./schema.ts"
 
 /**
- * A route is data: the app, the validation and the OpenAPI document are all derived from the one table of them, so that they
- * cannot differ.
+ * A route is data: the app, the validation and the OpenAPI document are derived from one table of routes, so they cannot differ.
  */
 export interface Route {
   readonly method: Method
-  /** `/workflows/:id/pause`. A path with `:workflow` and `:id` answers 404 where the instance is of another workflow. */
+  /** Such as `/workflows/:id/pause`. A path with `:workflow` and `:id` answers 404 if the instance belongs to another workflow. */
   readonly path: string
-  /** Unique; the operation's id in the OpenAPI document. */
+  /** The unique id of the operation in the OpenAPI document. */
   readonly name: string
   readonly summary: string
   readonly tag: string
-  /** What the caller has to be allowed to do; empty: open to everybody. */
+  /** The actions that the caller must be allowed to do; empty: the route is open to everybody. */
   readonly actions: readonly Action[]
   readonly query?: Fields
   readonly body?: RequestBody
-  /** Header that is read, as in the document. */
+  /** The headers that the route reads, with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, AnswerSpec>>
-  /** Statuses of errors, beside those that every route may have. */
+  /** The statuses of its errors, besides those that every route may have. */
   readonly errors: readonly number[]
-  /** Which workflows the body is about: `authorize` is told. */
+  /** The workflows that the body names, for `authorize`. */
   readonly workflowsOf?: (body: unknown) => readonly string[]
   readonly handle: (call: Call<string, Fields, unknown>) => Promise<Answer | Response>
 }
@@ -34,14 +33,14 @@ export type Action = "read" | "create" | "manage" | "delete" | "sendEvent" | "qu
 
 export interface RequestBody {
   readonly schema: Schema<unknown>
-  /** Else there may be none, and then it is undefined. */
+  /** False: the body may be missing, and is then undefined. */
   readonly required: boolean
   readonly description?: string
 }
 
 export interface AnswerSpec {
   readonly description: string
-  /** None: no body. */
+  /** Undefined: the answer has no body. */
   readonly schema?: Schema<unknown>
   readonly type?: "text/event-stream"
 }
@@ -49,9 +48,9 @@ export interface AnswerSpec {
 export interface Answer {
   readonly status: number
   readonly value?: unknown
-  /** The value is a user's, such as a result, and not a document that has some: it is sent whole or not at all. */
+  /** The value is a user's value, such as a result, and not a document with values: it is sent whole or not at all. */
   readonly isValue?: true
-  /** It has no body, not even for undefined. */
+  /** The answer has no body, also not for undefined. */
   readonly isEmpty?: true
 }
 
@@ -62,11 +61,11 @@ export interface Call<Params extends string, Query extends Fields, Body> {
   readonly params: Readonly<Record<Params, string>>
   readonly query: InferFields<Query>
   readonly body: Body
-  /** Of the instance that the path names; read once. */
+  /** Describes the instance that the path names. The description is read once. */
   readonly describe: () => Promise<InstanceDescription>
-  /** HEAD: nobody looks at the body. */
+  /** The method is HEAD, so the answer has no body. */
   readonly isHead: boolean
-  /** Closes the caller's connection at once; undefined where the server gives no way to. */
+  /** Closes the caller's connection at once; undefined: the server cannot do this. */
   readonly disconnect: (() => void) | undefined
 }
 
@@ -85,25 +84,25 @@ interface RouteSpec<Path extends string, Query extends Fields, Body> extends Omi
   readonly handle: (call: Call<ParamsOf<Path>, Query, Body>) => Promise<Answer | Response>
 }
 
-/** Checks the handler against what the route says of its parameters and body. */
+/** The compiler checks the handler against the parameters and the body of the route. */
 export function route<const Path extends string, Query extends Fields = Record<never, never>, Body = undefined>(spec: RouteSpec<Path, Query, Body>): Route {
   return { errors: [], ...spec } as unknown as Route
 }
 
 export const ok = (value: unknown): Answer => ({ status: 200, value })
-/** A value of a user as the body. */
+/** An answer whose body is a user's value. */
 export const okValue = (value: unknown): Answer => ({ status: 200, value, isValue: true })
 export const created = (value: unknown): Answer => ({ status: 201, value })
 export const noContent: Answer = { status: 204, isEmpty: true }
 
-/** A body that has to be there. */
+/** A body that must be present. */
 export const required = <T>(schema: Schema<T>, description?: string): RequestBody & { readonly schema: Schema<T> } => ({
   schema,
   required: true,
   ...(description === undefined ? undefined : { description }),
 })
 
-/** A body that may be left out. */
+/** A body that may be missing. */
 export const maybe = <T>(schema: Schema<T>, description?: string): RequestBody & { readonly schema: Schema<T | undefined> } => ({
   schema,
   required: false,

@@ -1,11 +1,11 @@
 /**
- * The part of JSON Schema that the routes use: built with the type that it describes, and checked here. One description thus gives
- * the handlers' types, the validation and the OpenAPI document.
+ * The part of JSON Schema that the routes use. A schema is built together with the type that it describes, and checked here. So one description gives
+ * the types of the handlers, the validation and the OpenAPI document.
  */
 
 export interface JsonSchema {
   readonly type?: "string" | "number" | "integer" | "boolean" | "object" | "array" | "null"
-  /** It becomes a component of the OpenAPI document, under this name. */
+  /** The schema becomes a component of the OpenAPI document, under this name. */
   readonly title?: string
   readonly description?: string
   readonly properties?: Readonly<Record<string, JsonSchema>>
@@ -57,7 +57,7 @@ export const either = <const S extends readonly Schema<unknown>[]>(schemas: S, d
   made({ anyOf: schemas.map(({ json }) => json), ...(description === undefined ? undefined : { description }) })
 export const optional = <T>(schema: Schema<T>): OptionalSchema<T> => ({ json: schema.json, isOptional: true })
 
-/** Without others than these fields. */
+/** An object that has no other fields. */
 export function object<F extends Fields>(fields: F, title?: string): Schema<InferFields<F>> {
   const entries = Object.entries(fields)
   const required = entries.filter(([, { isOptional }]) => !isOptional).map(([key]) => key)
@@ -71,14 +71,14 @@ export function object<F extends Fields>(fields: F, title?: string): Schema<Infe
 }
 
 export interface SchemaIssue {
-  /** As in code: `instances[2].id`; empty for the value itself. */
+  /** The path as in code, such as `instances[2].id`; empty: the value itself. */
   readonly path: string
   readonly message: string
 }
 
 const issuesMax = 20
 
-/** What is wrong with a value, as it is in JSON or in the rich form; empty: nothing. */
+/** The faults of a value, which may come from JSON or from the rich form; empty: the value fits. */
 export function issuesOf(schema: JsonSchema, value: unknown, path = ""): readonly SchemaIssue[] {
   const issues: SchemaIssue[] = []
   check(schema, value, path, issues)
@@ -90,7 +90,7 @@ function check(schema: JsonSchema, value: unknown, path: string, issues: SchemaI
   if (schema.anyOf) {
     const attempts = schema.anyOf.map((one) => issuesOf(one, value, path))
     if (attempts.some((found) => found.length === 0)) return
-    // What fits in kind but not in all of its parts, or in its type but not in its bounds, says more than that nothing fits.
+    // The faults of the most similar alternative say more than "no alternative fits".
     const ofItsType = schema.anyOf.findIndex((one) => one.type !== undefined && one.enum === undefined && isOfType(one, value))
     const nearest = attempts.find((found) => found.every((issue) => issue.path !== path)) ?? attempts[ofItsType]
     if (nearest) issues.push(...nearest)
@@ -118,7 +118,7 @@ function isOfType(schema: JsonSchema, value: unknown): boolean {
     case "object":
       return typeof value === "object" && value !== null && !Array.isArray(value)
     case "string":
-      // The rich form has dates.
+      // A value in the rich form may contain dates.
       return typeof value === "string" || (schema.format === "date-time" && value instanceof Date)
     default:
       return typeof value === schema.type
@@ -158,7 +158,7 @@ function checkObject(
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined) continue
     const schema = Object.hasOwn(properties, key) ? properties[key] : additionalProperties
-    if (schema === false) issues.push({ path: at(key), message: `is not known; there are ${Object.keys(properties).join(", ") || "none"}` })
+    if (schema === false) issues.push({ path: at(key), message: `is not known; the fields are ${Object.keys(properties).join(", ") || "none"}` })
     else if (typeof schema === "object") check(schema, item, at(key), issues)
     if (issues.length > issuesMax) return
   }
@@ -171,7 +171,7 @@ function shapeOf(schema: JsonSchema): string {
   return schema.type === "null" ? "null" : `${/^[aio]/.test(schema.type) ? "an" : "a"} ${schema.type}`
 }
 
-/** The value that the texts of a query parameter stand for; what cannot be one stays text, and the check says so. */
+/** The value of the texts of a query parameter. A text that does not fit the type stays text, and the check reports it. */
 export function fromTexts({ type, items, anyOf }: JsonSchema, texts: readonly string[]): unknown {
   if (type === "array") return texts.flatMap((text) => text.split(",")).map((text) => fromTexts(items ?? {}, [text]))
   if (texts.length > 1) return texts

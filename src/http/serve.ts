@@ -1,4 +1,4 @@
-// Of what users compile with it: their target may not have AsyncDisposable.
+// Users compile with this reference, because the target of their project may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Hono } from "hono"
@@ -10,11 +10,11 @@ import type { BodyLimits } from "./request-body.ts"
 import { type HttpAppOptions, httpSettings } from "./settings.ts"
 import { eitherSignal } from "./combined-signal.ts"
 
-/** Options of `serve`: where to listen, and those of the app. */
+/** Options of `serve`: the address to listen on, and the options of the app. */
 export interface ServeOptions extends HttpAppOptions {
-  /** The port to listen on. Default 8787; 0: any that is free. */
+  /** The port to listen on. Default 8787; 0: any free port. */
   readonly port?: number
-  /** The address to listen on. Default 127.0.0.1: only this machine. Others need `token` (of at least 16 characters), `authorize` or `insecure`. */
+  /** The address to listen on. Default 127.0.0.1: only this machine. Other addresses need `token` (of at least 16 characters), `authorize` or `insecure`. */
   readonly host?: string
   /** Lets everybody who reaches the address do everything. Default: an address that others reach is refused (`BAD_OPTION`) without `token` or `authorize`, and with a token of less than 16 characters. */
   readonly insecure?: boolean
@@ -26,7 +26,7 @@ export interface HttpServer {
   readonly url: string
   /** The address that it listens on. */
   readonly host: string
-  /** The port that it listens on: the one that was asked for, or the free one that was found. */
+  /** The port that it listens on: the port of the options, or the free port that was found. */
   readonly port: number
   /** The app that answers: call its `fetch` in a test to make a request without a network. */
   readonly app: Hono
@@ -38,7 +38,7 @@ export interface HttpServer {
 const portDefault = 8787
 const closeMs = 5_000
 const headersMsMax = 60_000
-/** A token that anybody may try to guess has at least so many characters. */
+/** The shortest token on an address that other machines reach. */
 const publicTokenLengthMin = 16
 
 /**
@@ -53,14 +53,14 @@ const publicTokenLengthMin = 16
 export async function serve(client: Client, options: ServeOptions = {}): Promise<HttpServer> {
   const { port = portDefault, host = "127.0.0.1", insecure = false, ...appOptions } = options
   if (!isLoopback(host) && !insecure && appOptions.token === undefined && appOptions.authorize === undefined) throw unguarded(host)
-  // What is wrong with an option is said before anybody listens.
+  // Wrong options throw before the server listens.
   const { tokens, bodyLimits } = httpSettings(client, appOptions)
   if (!isLoopback(host) && !insecure && tokens.some((token) => token.length < publicTokenLengthMin)) throw shortToken(host)
   const { serve: listen } = await nodeServer()
   const closing = new AbortController()
   let app: Hono | undefined
   const bound = await new Promise<{ server: ReturnType<typeof listen>; port: number }>((resolve, reject) => {
-    // Here, as only now the port is known that Host has to name.
+    // The app is created here, because only now the port is known, which the Host header has to name.
     const onListening = (address: { readonly port: number }) => {
       app = appOf(client, { ...hostsOf(host, address.port), ...appOptions, signal: eitherSignal(closing.signal, appOptions.signal) }, ownResponse)
       resolve({ server, port: address.port })
@@ -88,8 +88,8 @@ export async function serve(client: Client, options: ServeOptions = {}): Promise
 }
 
 /**
- * The server has a Response of its own, which it sends in half of the time, but makes it known by putting it in place of the platform's for the
- * whole process. Here it is taken from there, and what was there put back.
+ * Calls `listen`, and returns the Response class of `@hono/node-server`, which the server sends in half of the time. The package replaces the global
+ * Request and Response of the whole process with its own classes. This function restores the global ones.
  */
 function withOwnResponse<T>(listen: () => T): readonly [T, typeof Response] {
   const before = { Request, Response }
@@ -111,14 +111,14 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
-/** Node closes what is slower still: headers, and bodies that no route reads. The app answers to slow bodies that it reads before that. */
+/** After these times Node closes a connection with slow headers, or with a slow body that no route reads. The app refuses slow bodies earlier. */
 function timeoutsFor({ bytesMax, timeoutMs }: BodyLimits): { readonly headersTimeout: number; readonly requestTimeout: number } {
   const requestMsMax = headersMsMax + bodyMsMax(timeoutMs, bytesMax)
-  // 0: no limit of Node's own.
+  // 0: Node has no limit.
   return { headersTimeout: headersMsMax, requestTimeout: requestMsMax < 2 ** 31 ? requestMsMax : 0 }
 }
 
-/** Who reaches a loopback address under another name was led there by somebody else's DNS. */
+/** A request to a loopback address under another host name comes from a foreign DNS name. */
 function hostsOf(host: string, port: number): Pick<HttpAppOptions, "allowedHosts"> {
   if (!isLoopback(host)) return {}
   const names = [...new Set(["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host])]

@@ -9,53 +9,53 @@ import { plainBytesMax } from "./plain-body.ts"
 import type { BodyLimits } from "./request-body.ts"
 import type { Action } from "./route-definition.ts"
 
-/** What a user may set for the app; everything has a default. */
+/** Options of the HTTP API. Each has a default. */
 export interface HttpAppOptions {
-  /** Callers have to send one of these as `Authorization: Bearer …`. Default: none is asked for. */
+  /** Callers have to send one of these tokens as `Authorization: Bearer …`. Default: no token is needed. */
   readonly token?: string | readonly string[]
-  /** Asked before each request is carried out; a Response blocks it, and is the answer. Default: every caller who has the token may do everything. */
+  /** Called before each request is carried out. A Response blocks the request, and is its answer. Default: every caller with the token may do everything. */
   readonly authorize?: Authorize
-  /** Which Host headers are answered, with their port: `["api.example.com", "localhost:8787"]`. Default: all; `serve` on loopback sets its own. */
+  /** The Host headers that are accepted, with their port: `["api.example.com", "localhost:8787"]`. Default: all; on loopback, `serve` accepts only names of this machine. */
   readonly allowedHosts?: readonly string[]
-  /** Pages of these origins may call, and read the answers: `["https://app.example.com"]`, or `"*"`. Default: only pages of the same origin. */
+  /** The origins whose pages may call the API and read its answers: `["https://app.example.com"]`, or `"*"`. Default: only the same origin. */
   readonly cors?: readonly string[] | "*"
-  /** Longer bodies are refused. Default 9 MiB: a payload of 8 MiB, and what is around it. */
+  /** The longest body that is accepted. Default 9 MiB: a payload of 8 MiB, and the fields around it. */
   readonly bodyBytesMax?: number
   /**
-   * How long a body may take to arrive, beside one second for each 32 KB of it. A slower request is answered with 408 (`REQUEST_TIMEOUT`), and its
+   * How long a body may take to arrive, besides one second for each 32 KB. A slower request is answered with 408 (`REQUEST_TIMEOUT`), and its
    * connection is closed. Default one minute.
    */
   readonly bodyTimeout?: Duration
-  /** The longest that `GET /workflows/:id/result?wait=` waits. Default one minute. */
+  /** The longest time that `GET /workflows/:id/result?wait=` waits. Default one minute. */
   readonly resultWaitMax?: Duration
-  /** How often a stream says that it is alive. Default 15 seconds. */
+  /** How often a stream sends a heartbeat. Default 15 seconds. */
   readonly heartbeat?: Duration
-  /** Enables `POST /runner/tick`, for engines that execute only then. Default: 403. */
+  /** Enables `POST /runner/tick`, for engines that execute in ticks only. Default: the route answers 403. */
   readonly tick?: boolean
-  /** Ends streams and waits when it is aborted; `serve` has one of its own. */
+  /** Ends streams and waits when it is aborted. `serve` has a signal of its own besides. */
   readonly signal?: AbortSignal
-  /** Told of every answer with a 5xx status, with the id that the caller was given. Default: the logger of the engine, or the console. */
+  /** Gets every error with a 5xx status, with the id that the caller got. Default: the logger of the engine, or the console. */
   readonly log?: HttpLog
 }
 
-/** Decides about a request. It lets the request pass by giving nothing; a Response, such as one with status 403, is sent in its place. */
+/** Decides about a request. If it returns nothing, the request is allowed. A Response, such as one with status 403, is sent instead. */
 export type Authorize = (call: AuthorizeCall) => Response | undefined | void | Promise<Response | undefined | void>
 
-/** What `authorize` is asked about. It is asked once for each action and each workflow of a request. */
+/** The argument of `authorize`, which is called once for each action and each workflow of a request. */
 export interface AuthorizeCall {
-  /** The request as it came: its address and headers. Do not read its body, which the API reads. */
+  /** The request, for its address and headers. Do not read its body, because the API reads it. */
   readonly request: Request
-  /** What the request would do. */
+  /** The action of the request. */
   readonly action: Action
-  /** Absent where the request is about several workflows, or none that exists. */
+  /** The workflow of the request. Absent: the request names none, or an instance that does not exist. */
   readonly workflow?: string
-  /** Of the instance, or of the schedule. */
+  /** The id of the instance, or of the schedule. */
   readonly id?: string
 }
 
-/** Where the HTTP API writes what went wrong. */
+/** Where the HTTP API logs its errors. */
 export interface HttpLog {
-  /** An answer with a 5xx status was sent. `details` has the `id` that the caller was given, and the `error`. */
+  /** An answer with a 5xx status was sent. `details` has the `id` that the caller got, and the `error`. */
   error(message: string, details?: Readonly<Record<string, unknown>>): void
 }
 
@@ -72,7 +72,7 @@ export interface HttpSettings {
   readonly allowedHosts: ReadonlySet<string> | undefined
   readonly origins: ReadonlySet<string> | "*"
   readonly bodyLimits: BodyLimits
-  /** Of the values in one answer in plain JSON. */
+  /** The limit of the values in one answer in plain JSON. */
   readonly plainBytesMax: number
   readonly resultWaitMsMax: number
   readonly heartbeatMs: number
@@ -103,7 +103,7 @@ export function httpSettings(client: Client, options: HttpAppOptions): HttpSetti
   }
 }
 
-/** The longest that a timer of the platform can be set to. */
+/** The longest timer of the platform. */
 const timerMsMax = 2 ** 31 - 1
 
 function timerMs(duration: Duration, option: string): number {
@@ -115,7 +115,7 @@ function bytesMaxOf({ bodyBytesMax = bodyBytesMaxDefault }: HttpAppOptions): num
   throw new PerdureError("BAD_OPTION", `bodyBytesMax is ${shown(bodyBytesMax)}; give a number of bytes`, { details: { option: "bodyBytesMax" } })
 }
 
-/** An engine of this process; other clients know neither its limits nor its logger. */
+/** An engine of this process has `parts`. Other clients have neither limits nor a logger. */
 type MaybeEngine = Client & { readonly components?: Pick<EngineComponents, "settings" | "host"> }
 
 function payloadBytesMaxOf(client: MaybeEngine): number | undefined {

@@ -1,6 +1,12 @@
 import type { ErrorCode } from "../core/errors.ts"
 
-/** The status that an error is answered with. 422: what a workflow's own code threw, or does wrong. */
+/**
+ * The HTTP status for each error code. Two statuses need a word:
+ *
+ *   409   the state of the instance does not allow the request: an instance that has ended takes no events (`INSTANCE_ENDED`) and has no result
+ *         if it failed (`INSTANCE_FAILED`)
+ *   422   the code of the workflow threw, or did something wrong
+ */
 export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   ADDRESS_IN_USE: 500,
   ASYNC_TRANSACTION: 422,

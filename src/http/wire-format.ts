@@ -2,23 +2,23 @@ import { decodeValue, encodeValue, isPlainEncoded } from "../core/values/value-c
 import { PerdureError } from "../core/errors.ts"
 
 /**
- * Values <-> bodies, for the server and for our own client. Both types are JSON.
+ * Translates values to bodies and back, for the server and for `perdure/client`. Both types are JSON.
  *
  *   application/json               Date as ISO string, BigInt as string, Map as entries, Set as array, bytes as base64, Error as
- *                                  { name, message, stack, cause, … }, its stack without our frames, NaN and ±Infinity as strings; what JSON leaves out is left out
+ *                                  { name, message, stack, cause, … }, its stack without frames of Perdure, NaN and ±Infinity as strings
  *   application/vnd.perdure+json   {"value":<json>}   a plain value
- *                                  {"rich":<json>}    any other, as devalue writes it (the forms of a journal's values)
+ *                                  {"rich":<json>}    any other value, as devalue writes it (as in the journal)
  *                                  {}                 undefined
  */
 export const plainType = "application/json"
 export const richType = "application/vnd.perdure+json"
 
-/** The body of an error: plain JSON always, but rich to a caller who asked for that where a `failure` travels with it. */
+/** The body of an error. It is plain JSON, unless it has a `failure` and the caller accepts the rich form. */
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string; readonly details?: unknown }
-  /** What the workflow's own code threw: in INSTANCE_FAILED, INSTANCE_CANCELLED, INSTANCE_TERMINATED and HANDLER_FAILED. */
+  /** The error that the workflow's own code threw: in INSTANCE_FAILED, INSTANCE_CANCELLED, INSTANCE_TERMINATED and HANDLER_FAILED. */
   readonly failure?: unknown
-  /** Of the instance, where its result is asked for. */
+  /** The status of the instance whose result was requested. */
   readonly status?: string
 }
 
@@ -34,7 +34,7 @@ export function encodeRich(value: unknown): string {
   return isPlainEncoded(text) ? `{"value":${text}}` : `{"rich":${text.slice(1)}}`
 }
 
-/** Throws BAD_JSON for text that is not of this form: whoever sends it is not to be trusted. */
+/** Throws BAD_JSON for text that does not have this form: the sender is not trusted. */
 export function decodeRich(text: string): unknown {
   const body = parseJson(text)
   if (typeof body === "object" && body !== null && !Array.isArray(body)) {
@@ -44,7 +44,7 @@ export function decodeRich(text: string): unknown {
   throw badJson(`the body of ${richType} is {"value":…}, {"rich":…} or {}`)
 }
 
-/** Deeper values overflow the stacks of those who walk through them, such as schemas. */
+/** Deeper values would overflow the stack of code that walks through them, such as schemas. */
 const depthMax = 1_000
 
 /** Throws BAD_JSON. */
@@ -58,9 +58,9 @@ export function parseJson(text: string): unknown {
 }
 
 const sparseTag = -7
-/** A sparse array names its length, which the size of a body does not bound: whoever counts through it would never come to an end. */
+/** A sparse array states its length, which the size of a body does not bound. Code that walks through a longer array would not end. */
 const sparseLengthMax = 100_000
-/** Reading a number of so many digits takes milliseconds; of a hundred times as many, seconds. */
+/** A number of this many digits takes milliseconds to read; a hundred times as many take seconds. */
 const digitsMax = 100_000
 
 function reviveRich(rich: unknown): unknown {
@@ -79,7 +79,7 @@ function reviveRich(rich: unknown): unknown {
 const quote = 0x22
 const backslash = 0x5c
 
-/** By the brackets outside strings; for text that is no JSON the answer means nothing. */
+/** Counts brackets outside strings. The answer is meaningful only for JSON. */
 export function isDeeper(text: string, levels: number): boolean {
   if (text.length <= levels) return false
   let depth = 0

@@ -2,11 +2,11 @@ import type { Client } from "../client-api/client-api.ts"
 import { createHttpApp } from "./app.ts"
 import type { HttpAppOptions } from "./settings.ts"
 
-/** What a user may set for the app of a Worker; everything has a default. */
+/** Options of `createWorkerApp`. Each has a default. */
 export interface WorkerAppOptions extends WorkerHttpOptions {
   /** The name of the binding to the class of the workflow runner. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
-  /** What depends on the Worker's environment: `(env) => ({ token: env.API_TOKEN })`. Called once for each environment. */
+  /** Options that depend on the Worker's environment: `(env) => ({ token: env.API_TOKEN })`. Called once for each environment. */
   readonly configure?: (env: never) => WorkerHttpOptions
 }
 
@@ -19,7 +19,7 @@ export interface WorkerApp {
   fetch(request: Request, env: object, ctx?: unknown): Promise<Response>
 }
 
-/** The HTTP API as a Worker: an app for each environment that the platform hands in, which is one for as long as the Worker is in memory. */
+/** The HTTP API as a Worker, with an app for each environment object. The platform passes one such object as long as the Worker is in memory. */
 export function workerApp({ configure, ...options }: Omit<WorkerAppOptions, "binding">, clientOf: (env: object) => Client): WorkerApp {
   const apps = new WeakMap<object, ReturnType<typeof createHttpApp>>()
   return {

@@ -8,8 +8,8 @@ import { scheduleRoutes } from "./schedules.ts"
 import { serviceRoutes } from "./service.ts"
 import { streamRoutes } from "./streams.ts"
 
-/** Those that also go through the workflow of the instance. */
-const alsoLong: ReadonlySet<string> = new Set([
+/** The routes that also exist below the workflow of the instance. */
+const withLongForm: ReadonlySet<string> = new Set([
   "getInstance",
   "deleteInstance",
   "pauseInstance",
@@ -21,7 +21,7 @@ const alsoLong: ReadonlySet<string> = new Set([
   "getHistory",
 ])
 
-/** The same handler at another address: where the two do not belong together the answer is 404, which the app sees to. */
+/** The same handler at another address. If the instance belongs to another workflow, the app answers 404. */
 function longForm(route: Route): Route {
   return {
     ...route,
@@ -33,12 +33,12 @@ function longForm(route: Route): Route {
 
 const shortRoutes = [...instanceRoutes, ...controlRoutes, ...eventRoutes, ...outcomeRoutes, ...streamRoutes]
 
-/** What has a fixed path comes before what has a parameter in its place. */
+/** A route with a fixed path comes before a route with a parameter at the same place. */
 export const allRoutes: readonly Route[] = [
   ...serviceRoutes,
   ...shortRoutes,
   ...instancesOfWorkflow,
-  ...shortRoutes.filter(({ name }) => alsoLong.has(name)).map(longForm),
+  ...shortRoutes.filter(({ name }) => withLongForm.has(name)).map(longForm),
   ...eventsOfWorkflow,
   ...scheduleRoutes,
   ...limitRoutes,

@@ -4,15 +4,15 @@ import { type Answer, maybe, ok, route, type Route } from "../route-definition.t
 import { anything, boolean, object, optional, string } from "../schema.ts"
 import { control, controlOf } from "../response-schemas.ts"
 
-/** What is done to instances: answered when the request is durable, which may be before it has taken effect. */
+/** Controls of instances. A request is answered when it is durable, which may be before it has taken effect. */
 
 const reason = optional(string())
-const answers = { 200: { description: "accepted, durably; or nothing was to be done", schema: control } }
+const answers = { 200: { description: "the control is accepted and durable, or the instance is in the wanted state already", schema: control } }
 const common = { method: "POST", tag: "control", actions: ["manage"], answers, errors: [400, 404, 409] } as const
 
-/** 409 where the caller does not get what was asked for, and it is not as they want it anyway. */
-function answerOf(result: ControlResult, isSoAlready: boolean): Answer {
-  if (result.accepted || isSoAlready) return ok(controlOf(result))
+/** Answers 409 if the control is refused and the instance is not in the wanted state anyway. */
+function answerOf(result: ControlResult, isInWantedState: boolean): Answer {
+  if (result.accepted || isInWantedState) return ok(controlOf(result))
   throw new PerdureError("CONTROL_REFUSED", `instance "${result.id}": ${result.reason ?? `it is ${result.status}`}`, { details: { ...result } })
 }
 
@@ -32,7 +32,7 @@ export const controlRoutes: readonly Route[] = [
     ...common,
     path: "/workflows/:id/resume",
     name: "resumeInstance",
-    summary: "Resume an instance that is paused or stalled; any other stays as it is",
+    summary: "Resume an instance that is paused or stalled; every other instance stays as it is",
     body: maybe(object({ reason })),
     handle: async ({ client, params: { id } }) => answerOf(await client.resume(id), true),
   }),
@@ -51,7 +51,7 @@ export const controlRoutes: readonly Route[] = [
     ...common,
     path: "/workflows/:id/terminate",
     name: "terminateInstance",
-    summary: "End an instance at once; with `rollback`, when its completed steps are undone",
+    summary: "End an instance at once; with `rollback`, after its completed steps are undone",
     body: maybe(object({ reason, rollback: optional(boolean()) })),
     handle: async ({ client, params: { id }, body = {} }) => {
       const result = await client.terminate(id, body)
@@ -62,7 +62,7 @@ export const controlRoutes: readonly Route[] = [
     ...common,
     path: "/workflows/:id/restart",
     name: "restartInstance",
-    summary: "Run an instance again; with `from`, what it recorded before that step is kept",
+    summary: "Run an instance again; `from` keeps everything that was recorded before that step",
     body: maybe(object({ from: optional(string()), reason })),
     handle: async ({ client, params: { id }, body }) => answerOf(await client.restart(id, body?.from === undefined ? {} : { from: body.from }), false),
   }),
@@ -70,13 +70,13 @@ export const controlRoutes: readonly Route[] = [
     ...common,
     path: "/workflows/:id/fork",
     name: "forkInstance",
-    summary: "A new instance, with what this one recorded before the step `from`",
+    summary: "Create an instance that begins with the record of this instance before the step `from`",
     body: maybe(
       object({
-        id: optional(string({ description: "of the new instance; default: a random one" })),
+        id: optional(string({ description: "the id of the new instance; default: a random id" })),
         from: optional(string()),
         payload: optional(anything()),
-        requestId: optional(string({ description: "random: names this fork, so that sending it again is the same one" })),
+        requestId: optional(string({ description: "a random text that identifies this fork: a repeated request is the same fork" })),
         reason,
       }),
     ),

@@ -11,7 +11,7 @@ import { anything, type Fields, type InferFields, object, oneOf, optional, strin
 import { answerFailure } from "../error-response.ts"
 import { newInstance, startOptions } from "./instances.ts"
 
-/** What is sent to instances: events, queries and updates. */
+/** Events, queries and updates, which are sent to instances. */
 
 const delivered = object({ id: string(), event: string(), status: oneOf(["delivered"]) }, "DeliveredEvent")
 const eventIdQuery = { eventId: optional(string({ description: "an event sent twice with the same id is received once" })) }
@@ -28,12 +28,12 @@ async function send(handle: Handle, event: string, payload: unknown, eventId: st
   return ok({ id: handle.id, event, status: "delivered" })
 }
 
-/** An array is the list of arguments, anything else the only one. */
-const argumentList = maybe(anything(), "the arguments as an array, or the only argument if it is no array")
+/** An array is the list of arguments. Another value is the only argument. */
+const argumentList = maybe(anything(), "the arguments as an array; another value is the only argument")
 const argumentsOf = (body: unknown): readonly unknown[] => (body === undefined ? [] : Array.isArray(body) ? (body as readonly unknown[]) : [body])
 
-/** One that is paused answers when it is resumed: nobody waits for that without end. */
-async function answered(client: Client, id: string, update: () => Promise<unknown>, { query, settings, request }: WaitCall): Promise<Answer> {
+/** A paused instance answers an update when it is resumed, so the wait is limited. */
+async function updateWithin(client: Client, id: string, update: () => Promise<unknown>, { query, settings, request }: WaitCall): Promise<Answer> {
   const waitMs = Math.min(query.wait === undefined ? Infinity : durationMs(query.wait as Duration, "wait"), settings.resultWaitMsMax)
   const answer = await withinTime(update().then(okValue), waitMs, [request.signal, settings.signal])
   return answer ?? { status: 202, value: { id, status: await client.get(id).status() } }
@@ -43,7 +43,7 @@ interface WaitCall extends Pick<Call<string, Fields, unknown>, "request" | "sett
   readonly query: { readonly wait?: number | string }
 }
 
-/** What the handler in the workflow throws is the workflow's; what comes of asking is ours. */
+/** An error of the workflow's handler becomes HANDLER_FAILED. Other errors keep their code. */
 async function ask(question: Promise<Answer>): Promise<Answer> {
   try {
     return await question
@@ -56,12 +56,12 @@ async function ask(question: Promise<Answer>): Promise<Answer> {
 
 const { id: _, ifExists: __, delay: ___, startAt: ____, requestId: _____, ...startFields } = newInstance
 const sendOrStartBody = object({
-  payload: optional(anything("of the event")),
+  payload: optional(anything("the payload of the event")),
   eventId: optional(string()),
   start: object({ type: string(), ...startFields }),
 })
 
-const sent = { tag: "events", answers: { 200: { description: "it is delivered, durably", schema: delivered } }, errors: [400, 404, 409, 413] }
+const sent = { tag: "events", answers: { 200: { description: "the event is durable", schema: delivered } }, errors: [400, 404, 409, 413] }
 const asked = {
   tag: "queries and updates",
   method: "POST",
@@ -88,7 +88,7 @@ export const eventRoutes: readonly Route[] = [
     method: "PUT",
     path: "/workflows/:id/events/:event",
     name: "sendOrStart",
-    summary: "Send an event to an instance that may not exist yet: then it is started first, in one transaction",
+    summary: "Send an event to an instance; if there is none, start it in the same transaction",
     actions: ["create", "sendEvent"],
     query: eventIdQuery,
     headers: eventIdHeader,
@@ -114,7 +114,7 @@ export const eventRoutes: readonly Route[] = [
     ...asked,
     path: "/workflows/:id/queries/:query",
     name: "queryInstance",
-    summary: "What the instance's code answers from what it knows",
+    summary: "Ask a query of the code of the instance",
     actions: ["query"],
     handle: ({ client, params: { id, query }, body }) => ask(client.query(id, query, ...argumentsOf(body)).then(okValue)),
   }),
@@ -122,11 +122,11 @@ export const eventRoutes: readonly Route[] = [
     ...asked,
     path: "/workflows/:id/updates/:update",
     name: "updateInstance",
-    summary: "Ask the instance's code to do something: durable, and answered once",
+    summary: "Send an update to the code of the instance: it is durable and answered once",
     actions: ["update"],
     query: { wait: optional(duration) },
-    answers: { ...asked.answers, 202: { description: "it is accepted, durably, but not answered yet", schema: object({ id: string(), status }) } },
-    handle: ({ client, params: { id, update }, body, ...call }) => ask(answered(client, id, () => client.update(id, update, ...argumentsOf(body)), call)),
+    answers: { ...asked.answers, 202: { description: "the update is durable, but not answered yet", schema: object({ id: string(), status }) } },
+    handle: ({ client, params: { id, update }, body, ...call }) => ask(updateWithin(client, id, () => client.update(id, update, ...argumentsOf(body)), call)),
   }),
 ]
 
@@ -141,7 +141,7 @@ export const eventsOfWorkflow: readonly Route[] = [
     actions: ["sendEvent"],
     query: eventIdQuery,
     headers: eventIdHeader,
-    body: required(object({ type: string({ description: "of the event" }), payload: optional(anything()), eventId: optional(string()) })),
+    body: required(object({ type: string({ description: "the type of the event" }), payload: optional(anything()), eventId: optional(string()) })),
     handle: ({ client, params: { id }, body: { type, payload, eventId }, ...call }) => send(client.get(id), type, payload, eventId ?? eventIdOf(call)),
   }),
 ]

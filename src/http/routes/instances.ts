@@ -6,18 +6,18 @@ import { type Answer, created, maybe, noContent, ok, required, route, type Route
 import { anything, boolean, type InferFields, integer, list, number, object, oneOf, optional, record, type Schema, string } from "../schema.ts"
 import { batchResult, description, descriptionOf, duration, instant, started, status, summary, summaryOf } from "../response-schemas.ts"
 
-/** Starting, listing, counting, looking at and deleting instances. */
+/** Starts, lists, counts, describes and deletes instances. */
 
 const startFields = {
-  version: optional(string({ description: "default: the last registered" })),
-  allowUnknown: optional(boolean({ description: "also a version that nobody knows yet: the instance waits for a worker that has it" })),
+  version: optional(string({ description: "default: the version that was registered last" })),
+  allowUnknown: optional(boolean({ description: "accept a version that no process knows yet: the instance waits for a worker that has it" })),
   ifExists: optional(oneOf(["error", "return"])),
   delay: optional(duration),
   startAt: optional(instant),
   timeout: optional(duration),
   priority: optional(number()),
   tags: optional(list(string())),
-  requestId: optional(string({ description: "random: names this start, so that sending it again is the same start" })),
+  requestId: optional(string({ description: "a random text that identifies this start: a repeated request is the same start" })),
   taskQueue: optional(string()),
 }
 const payload = optional(anything("the input"))
@@ -41,7 +41,7 @@ export const paging = { limit: optional(integer({ minimum: 1, maximum: 1_000 }))
 const order = optional(oneOf(["newest", "oldest"]))
 const page = { type: string(), instances: list(summary), cursor: optional(string()), hasNextPage: boolean() }
 
-/** The options of a start, of a body that has others as well. */
+/** The options of a start, out of a body. */
 export function startOptions({ payload: input, ...options }: InferFields<typeof newInstance>): StartOptions<unknown> {
   return { ...(options as StartOptions<unknown>), ...(input === undefined ? undefined : { input }) }
 }
@@ -52,7 +52,7 @@ async function start(client: Client, type: string, body: InferFields<typeof newI
   return created({ id: handle.id, type, status: await handle.status() })
 }
 
-/** 201 for an instance that this start created, 200 for one that was there: the id of a request is the incarnation of the instance that it creates. */
+/** Answers 201 for an instance that this start created, and 200 for an existing one. The request id becomes the incarnation of a created instance. */
 async function startOrGet(client: Client, type: string, body: InferFields<typeof newInstance>): Promise<Answer> {
   const requestId = body.requestId ?? crypto.randomUUID()
   const handle = await client.start(type, { ...startOptions(body), requestId })
@@ -86,8 +86,8 @@ async function pageOf(client: Client, type: string, query: Filters): Promise<obj
 }
 
 const startAnswers = {
-  200: { description: "`ifExists` is `return`, and it was there", schema: started },
-  201: { description: "it is started, durably", schema: started },
+  200: { description: "`ifExists` is `return`, and the instance existed", schema: started },
+  201: { description: "the instance is durable", schema: started },
 }
 
 const batchMax = 1_000
@@ -153,13 +153,13 @@ export const instanceRoutes: readonly Route[] = [
     method: "GET",
     path: "/workflows/counts",
     name: "countInstances",
-    summary: "How many instances there are, by status and by workflow",
+    summary: "Count instances by status and by workflow",
     tag: "instances",
     actions: ["read"],
     query: { type: optional(string()), workflow: optional(string()), ...filters },
     answers: {
       200: {
-        description: "the counts; what is zero is left out",
+        description: "the counts; zero is omitted",
         schema: object({ byStatus: record(integer()), byWorkflow: record(integer()), total: integer() }),
       },
     },
@@ -192,7 +192,7 @@ export const instanceRoutes: readonly Route[] = [
     actions: ["create"],
     body: required(object({ instances: list(startBody, { maxItems: batchMax }) })),
     workflowsOf: ({ instances }) => instances.map(({ type }) => type),
-    answers: { 200: { description: "of each, whether it was created, or why not", schema: object({ instances: list(batchResult) }) } },
+    answers: { 200: { description: "for each instance, whether it was created, or why not", schema: object({ instances: list(batchResult) }) } },
     errors: batchErrors,
     handle: ({ client, settings, body: { instances } }) =>
       startAll(
@@ -220,9 +220,9 @@ export const instanceRoutes: readonly Route[] = [
     tag: "instances",
     actions: ["delete"],
     answers: {
-      204: { description: "it is deleted" },
+      204: { description: "the instance is deleted" },
       202: {
-        description: "it is deleted; the index did not answer, and lists may show the instance until it does",
+        description: "the instance is deleted; the index did not answer, and lists may show the instance until it does",
         schema: object({ id: string(), stillListed: boolean() }),
       },
     },
@@ -267,7 +267,7 @@ export const instancesOfWorkflow: readonly Route[] = [
     tag: "instances of a workflow",
     actions: ["create"],
     body: required(object({ instances: list(startOfWorkflow, { maxItems: batchMax }) })),
-    answers: { 200: { description: "of each, whether it was created, or why not", schema: object({ instances: list(batchResult) }) } },
+    answers: { 200: { description: "for each instance, whether it was created, or why not", schema: object({ instances: list(batchResult) }) } },
     errors: batchErrors,
     handle: ({ client, settings, params: { workflow }, body: { instances } }) =>
       startAll(

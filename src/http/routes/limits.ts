@@ -5,7 +5,7 @@ import { limitReport, limitSettings } from "../response-schemas.ts"
 
 const reportOf = (type: string, report: WorkflowLimitReport) => ({ type, ...report })
 
-/** JSON has no Infinity: there it is a text. */
+/** JSON has no Infinity, so it is a text there. */
 const limitOf = (limit: number | "Infinity"): number => (limit === "Infinity" ? Infinity : limit)
 
 function concurrencyOf(given: NonNullable<Infer<typeof limitSettings>["concurrency"]>): LimitSettings["concurrency"] {
@@ -29,7 +29,7 @@ export const limitRoutes: readonly Route[] = [
     summary: "The limits of all workflows",
     tag: "limits",
     actions: ["read"],
-    answers: { 200: { description: "each workflow's", schema: object({ limits: list(limitReport) }) } },
+    answers: { 200: { description: "the limits of each workflow", schema: object({ limits: list(limitReport) }) } },
     handle: async ({ client }) => {
       const workflows = await client.workflows()
       return ok({ limits: await Promise.all(workflows.map(async ({ name }) => reportOf(name, await client.limits.get(name)))) })
@@ -39,7 +39,7 @@ export const limitRoutes: readonly Route[] = [
     method: "GET",
     path: "/limits/:workflow",
     name: "getLimits",
-    summary: "The limits of a workflow: those that hold, and what its code says",
+    summary: "The limits of a workflow: the current ones, and those of its code",
     tag: "limits",
     actions: ["read"],
     answers: { 200: { description: "the limits", schema: limitReport } },
@@ -49,11 +49,11 @@ export const limitRoutes: readonly Route[] = [
     method: "PUT",
     path: "/limits/:workflow",
     name: "setLimits",
-    summary: "Change the limits of a workflow while it runs",
+    summary: "Change the limits of a workflow at run time",
     tag: "limits",
     actions: ["manage"],
     body: required(limitSettings),
-    answers: { 200: { description: "the limits as they are now", schema: limitReport } },
+    answers: { 200: { description: "the changed limits", schema: limitReport } },
     errors: [400, 404],
     handle: async ({ client, params: { workflow }, body }) => {
       await client.limits.set(workflow, settingsOf(body))
@@ -64,10 +64,10 @@ export const limitRoutes: readonly Route[] = [
     method: "DELETE",
     path: "/limits/:workflow",
     name: "resetLimits",
-    summary: "Back to what the code says",
+    summary: "Reset the limits of a workflow to those of its code",
     tag: "limits",
     actions: ["manage"],
-    answers: { 204: { description: "done" } },
+    answers: { 204: { description: "the limits are reset" } },
     errors: [404],
     handle: async ({ client, params: { workflow } }) => {
       await client.limits.reset(workflow)

@@ -10,7 +10,7 @@ import { duration, historyEntry, status, why } from "../response-schemas.ts"
 import { eitherSignal } from "../combined-signal.ts"
 import { paging } from "./instances.ts"
 
-/** What becomes of an instance: its result, its history, and why it is not moving. */
+/** The result of an instance, its history, and why it does not move. */
 
 const historyPage = object({ entries: list(historyEntry), cursor: optional(string()) })
 const historyQuery = { run: optional(integer({ minimum: 1 })), order: optional(oneOf(["oldest", "newest"])), ...paging }
@@ -19,12 +19,12 @@ const failureCodes = { failed: "INSTANCE_FAILED", cancelled: "INSTANCE_CANCELLED
 
 type ResultCall = Pick<Call<string, Fields, unknown>, "client" | "settings" | "request" | "params" | "isHead">
 
-/** One that has ended needs only to be read; but it may be restarted meanwhile. */
+/** The result of an ended instance is only read; but the instance may be restarted meanwhile. */
 const readMs = 5_000
 
 /**
- * The result if there is one; else it is waited for, as long as the caller does and it is allowed. It is that of `handle.result()`: what
- * is sensitive in it whoever may read it sees.
+ * Answers with the result, or waits for it: as long as the caller wants, and at most `resultWaitMax`. The result is that of `handle.result()`, so a
+ * caller who may read the instance also sees a sensitive result.
  */
 async function answerResult(
   { client, settings, request, isHead, params }: ResultCall,
@@ -41,12 +41,12 @@ async function answerResult(
     try {
       return okValue(await handle.result(isToRead ? { timeout: readMs, rejectWhenStalled } : { timeout: waitMs, signal, rejectWhenStalled }))
     } catch (error) {
-      const isGivenUp = PerdureError.is(error, "RESULT_TIMEOUT") || (!isTerminal(status) && signal.aborted)
+      const hasTimedOut = PerdureError.is(error, "RESULT_TIMEOUT") || (!isTerminal(status) && signal.aborted)
       const before = status
       status = await handle.status()
-      // Where the store fails, its error must not pass for that of the instance.
-      if (!isGivenUp && isCodeError(error) && isTerminal(status) && status !== "completed") return answerFailure(409, failureCodes[status], error, { status })
-      if (!isGivenUp) throw error
+      // An error of the store must not be reported as the error of the instance.
+      if (!hasTimedOut && isCodeError(error) && isTerminal(status) && status !== "completed") return answerFailure(409, failureCodes[status], error, { status })
+      if (!hasTimedOut) throw error
       if (!isTerminal(status) || isTerminal(before)) return notYet(status)
     }
   }
@@ -57,13 +57,13 @@ export const outcomeRoutes: readonly Route[] = [
     method: "GET",
     path: "/workflows/:id/result",
     name: "getResult",
-    summary: "The result of an instance; with `wait`, as soon as there is one",
+    summary: "The result of an instance; `wait` waits for it",
     tag: "outcomes",
     actions: ["read"],
-    query: { wait: optional(duration), rejectWhenStalled: optional(boolean({ description: "answer 409 with STALLED as soon as it is stalled" })) },
+    query: { wait: optional(duration), rejectWhenStalled: optional(boolean({ description: "answer 409 with STALLED as soon as the instance is stalled" })) },
     answers: {
       200: { description: "the result", schema: anything() },
-      202: { description: "not yet", schema: object({ id: string(), status }) },
+      202: { description: "the instance has no result yet", schema: object({ id: string(), status }) },
     },
     errors: [400, 404, 406, 409],
     handle: (call) => answerResult(call, call.query.wait as Duration | undefined, call.query.rejectWhenStalled === true),
@@ -76,7 +76,7 @@ export const outcomeRoutes: readonly Route[] = [
     tag: "outcomes",
     actions: ["read"],
     query: historyQuery,
-    answers: { 200: { description: "a page of entries, oldest first unless said otherwise", schema: historyPage } },
+    answers: { 200: { description: "a page of entries, oldest first by default", schema: historyPage } },
     errors: [400, 404],
     handle: async ({ client, params: { id }, query }) => ok(await client.get(id).history(query as HistoryOptions)),
   }),
@@ -84,7 +84,7 @@ export const outcomeRoutes: readonly Route[] = [
     method: "GET",
     path: "/workflows/:id/why",
     name: "whyInstance",
-    summary: "Why an instance is not moving, in plain sentences",
+    summary: "Why an instance does not move, in plain sentences",
     tag: "outcomes",
     actions: ["read"],
     answers: { 200: { description: "the reasons, the most telling first", schema: why } },

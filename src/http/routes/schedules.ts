@@ -9,7 +9,7 @@ const overlap = optional(oneOf(overlaps))
 const times = { cron: optional(string()), timeZone: optional(string()), every: optional(duration) }
 const tags = optional(list(string()))
 const payload = optional(anything("the input of each instance"))
-const takenAway = <T>(schema: Schema<T>) => optional(either([schema, nothing()], "null takes it away"))
+const removable = <T>(schema: Schema<T>) => optional(either([schema, nothing()], "null removes it"))
 
 const newSchedule = object(
   {
@@ -34,12 +34,12 @@ const scheduleUpdate = object(
     ...times,
     payload,
     overlap,
-    catchUp: takenAway(duration),
+    catchUp: removable(duration),
     tags,
-    timeout: takenAway(duration),
-    taskQueue: takenAway(string()),
-    startAt: takenAway(instant),
-    endAt: takenAway(instant),
+    timeout: removable(duration),
+    taskQueue: removable(string()),
+    startAt: removable(instant),
+    endAt: removable(instant),
   } satisfies Record<Exclude<keyof ScheduleUpdate, "input"> | "payload", Schema<unknown>>,
   "ScheduleUpdate",
 )
@@ -50,7 +50,7 @@ const controlOf = ({ accepted, ...rest }: ScheduleControlResult) => (accepted ? 
 
 const common = { tag: "schedules", actions: ["schedule"] } as const
 const whole = { description: "the schedule", schema: scheduleDescription }
-const change = { description: "done; or nothing was to be done, and `reason` says why", schema: controlled }
+const change = { description: "the change is done, or was not needed, and `reason` says why", schema: controlled }
 
 export const scheduleRoutes: readonly Route[] = [
   route({
@@ -89,7 +89,7 @@ export const scheduleRoutes: readonly Route[] = [
     method: "GET",
     path: "/schedules/:id",
     name: "getSchedule",
-    summary: "A schedule: its next times, what it started and what it waits for",
+    summary: "A schedule with its next times, its latest instances and what it waits for",
     answers: { 200: whole },
     errors: [404],
     handle: async ({ client, params: { id } }) => ok(scheduleOf(await client.schedules.get(id).describe())),
@@ -99,7 +99,7 @@ export const scheduleRoutes: readonly Route[] = [
     method: "PATCH",
     path: "/schedules/:id",
     name: "updateSchedule",
-    summary: "Change a schedule; what is left out stays as it is",
+    summary: "Change a schedule; options that are omitted stay as they are",
     body: required(scheduleUpdate),
     answers: { 200: whole },
     errors: [400, 404, 413],
@@ -114,7 +114,7 @@ export const scheduleRoutes: readonly Route[] = [
     method: "POST",
     path: "/schedules/:id/pause",
     name: "pauseSchedule",
-    summary: "Nothing fires until it is resumed",
+    summary: "Pause a schedule: no time fires until it is resumed",
     body: maybe(object({ reason: optional(string()) })),
     answers: { 200: change },
     errors: [400, 404],
@@ -125,7 +125,7 @@ export const scheduleRoutes: readonly Route[] = [
     method: "POST",
     path: "/schedules/:id/resume",
     name: "resumeSchedule",
-    summary: "Fires again",
+    summary: "Resume a schedule",
     body: maybe(object({ reason: optional(string()) })),
     answers: { 200: change },
     errors: [400, 404],
@@ -136,7 +136,7 @@ export const scheduleRoutes: readonly Route[] = [
     method: "POST",
     path: "/schedules/:id/trigger",
     name: "triggerSchedule",
-    summary: "Start an instance now, whatever else runs",
+    summary: "Start an instance now, also beside other instances",
     body: maybe(object({ payload })),
     answers: { 200: { description: "the instance", schema: started } },
     errors: [400, 404, 413],
@@ -151,9 +151,9 @@ export const scheduleRoutes: readonly Route[] = [
     method: "POST",
     path: "/schedules/:id/backfill",
     name: "backfillSchedule",
-    summary: "Fire times of the past whose instances do not exist",
+    summary: "Fire past times whose instances do not exist",
     body: required(object({ from: instant, to: instant, overlap: optional(oneOf(["allow", "queue"])) })),
-    answers: { 200: { description: "what became of each time", schema: object({ firings: list(firing) }) } },
+    answers: { 200: { description: "the outcome of each time", schema: object({ firings: list(firing) }) } },
     errors: [400, 404],
     handle: async ({ client, params: { id }, body }) => ok({ firings: await client.schedules.get(id).backfill(body as BackfillOptions) }),
   }),
@@ -163,7 +163,7 @@ export const scheduleRoutes: readonly Route[] = [
     path: "/schedules/:id",
     name: "deleteSchedule",
     summary: "Delete a schedule; its instances stay",
-    answers: { 204: { description: "it is deleted" } },
+    answers: { 204: { description: "the schedule is deleted" } },
     errors: [404],
     handle: async ({ client, params: { id } }) => {
       await client.schedules.get(id).delete()

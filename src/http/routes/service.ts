@@ -2,7 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import { maybe, ok, route, type Route } from "../route-definition.ts"
 import { anything, integer, list, object, oneOf, optional, record, string } from "../schema.ts"
 
-/** About the server itself. */
+/** Routes about the server itself. */
 
 const alive = object({ status: oneOf(["ok"]) })
 
@@ -11,10 +11,10 @@ export const serviceRoutes: readonly Route[] = [
     method: "GET",
     path: "/",
     name: "getStatus",
-    summary: "That the server is there, and the workflows that it knows",
+    summary: "The status of the server, and the workflows that it knows",
     tag: "service",
     actions: ["read"],
-    answers: { 200: { description: "it is there", schema: object({ status: oneOf(["ok"]), workflows: list(string()) }) } },
+    answers: { 200: { description: "the server answers", schema: object({ status: oneOf(["ok"]), workflows: list(string()) }) } },
     handle: async ({ client }) => ok({ status: "ok", workflows: (await client.workflows()).map(({ name }) => name) }),
   }),
   route({
@@ -24,7 +24,7 @@ export const serviceRoutes: readonly Route[] = [
     summary: "Whether the process answers",
     tag: "service",
     actions: [],
-    answers: { 200: { description: "it does", schema: alive } },
+    answers: { 200: { description: "the process answers", schema: alive } },
     handle: () => Promise.resolve(ok({ status: "ok" })),
   }),
   route({
@@ -34,7 +34,7 @@ export const serviceRoutes: readonly Route[] = [
     summary: "Whether the store can be reached and is migrated",
     tag: "service",
     actions: [],
-    answers: { 200: { description: "it can", schema: alive } },
+    answers: { 200: { description: "the store answers", schema: alive } },
     errors: [503],
     handle: async ({ client, settings }) => {
       try {
@@ -43,7 +43,7 @@ export const serviceRoutes: readonly Route[] = [
       } catch (error) {
         const id = crypto.randomUUID()
         settings.log.error(`the store cannot be reached (${id})`, { id, error })
-        // It is open to everybody: what exactly is wrong is for the log.
+        // The route is open to everybody, so only the log says what is wrong.
         return { status: 503, value: { error: { code: "STORE_FAILED", message: "the store cannot be reached; the server's log says why", details: { id } } } }
       }
     },
@@ -52,11 +52,11 @@ export const serviceRoutes: readonly Route[] = [
     method: "POST",
     path: "/runner/tick",
     name: "tick",
-    summary: "Let an engine that executes only then do what is to be done now; for a cron or a queue",
+    summary: "Execute everything that is due now, in an engine that executes in ticks; for a cron job or a queue",
     tag: "service",
     actions: ["tick"],
     body: maybe(object({ maxInstances: optional(integer({ minimum: 1 })), maxSteps: optional(integer({ minimum: 1 })) })),
-    answers: { 200: { description: "how many instances were worked on", schema: object({ processed: integer() }) } },
+    answers: { 200: { description: "the number of instances that were executed", schema: object({ processed: integer() }) } },
     errors: [400, 403],
     handle: async ({ settings: { tick }, body = {} }) => {
       if (!tick) throw new PerdureError("FORBIDDEN", "this server takes no ticks; start it with the option `tick: true`")
@@ -65,7 +65,7 @@ export const serviceRoutes: readonly Route[] = [
   }),
 ]
 
-/** The document is made when it is first asked for. */
+/** The document is created at the first request. */
 export function documentRoute(document: () => object): Route {
   return route({
     method: "GET",

@@ -8,14 +8,14 @@ import { type Fields, optional, string } from "../schema.ts"
 import { eitherSignal } from "../combined-signal.ts"
 import { encodeRich, isRichType } from "../wire-format.ts"
 
-/** The change stream as Server-Sent Events. The id of each is the cursor after it: whoever comes back with it misses nothing. */
+/** The change stream as Server-Sent Events. The id of each event is the cursor after it: a caller that connects again with it misses nothing. */
 
-const query = { cursor: optional(string({ description: "where to go on: the id of the last event seen; `latest`: with what happens from now on" })) }
-const headers = { "Last-Event-ID": "the same as the query parameter cursor; browsers send it when they come back" }
+const query = { cursor: optional(string({ description: "the id of the last event that you have seen; `latest`: from now on" })) }
+const headers = { "Last-Event-ID": "the same as the query parameter cursor; browsers send it when they connect again" }
 const answers = { 200: { description: "an event for each change, whose data is the change", type: "text/event-stream" } } as const
 const common = { method: "GET", tag: "streams", actions: ["read"], query, headers, answers } as const
 
-/** What is in them does not depend on who asks: whoever may follow at all is told all of a change. */
+/** The content does not depend on the caller: a caller who may follow gets the whole change. */
 const plainChanges = new EncodedChanges((change) => encodeDocument(change))
 const richChanges = new EncodedChanges(encodeRich)
 
@@ -27,7 +27,7 @@ async function stream(
 ): Promise<Response> {
   const responseHeaders = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" }
   if (isHead) return new Response(null, { headers: responseHeaders })
-  // A browser that comes back asks the same address again: what it has seen meanwhile counts.
+  // A browser connects again to the same address, so its header is newer than the query.
   const cursor = request.headers.get("Last-Event-ID") ?? asked
   const body = await eventStream({
     changes: changesFrom(cursor)[Symbol.asyncIterator](),
@@ -49,7 +49,7 @@ export const streamRoutes: readonly Route[] = [
     ...common,
     path: "/stream",
     name: "streamChanges",
-    summary: "All that happens to all instances",
+    summary: "The changes of all instances",
     errors: [400],
     handle: (call) => stream(call, (cursor) => call.client.changes(cursor)),
   }),
@@ -57,7 +57,7 @@ export const streamRoutes: readonly Route[] = [
     ...common,
     path: "/workflows/:id/stream",
     name: "streamChangesOfInstance",
-    summary: "All that happens to an instance",
+    summary: "The changes of an instance",
     errors: [400, 404],
     handle: async (call) => {
       const handle = call.client.get(call.params.id)

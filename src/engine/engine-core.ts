@@ -10,7 +10,7 @@ import { WorkflowRegistry } from "./workflow-registry.ts"
 import { type EngineOptions, type EngineSettings, engineSettings } from "./settings.ts"
 import { InstanceStarter } from "./instances/instance-starter.ts"
 import { wallNow } from "./wall-clock.ts"
-import type { Worker, WorkerSpec } from "./worker/worker.ts"
+import type { Worker, WorkerOptions } from "./worker/worker.ts"
 
 export interface CreatedCore<W extends Worker> {
   readonly components: CoreComponents<W>
@@ -19,7 +19,7 @@ export interface CreatedCore<W extends Worker> {
 
 /** What differs between an engine that shares its store with other processes and the engine of one Durable Object. */
 export interface CoreKind<W extends Worker> {
-  worker(spec: WorkerSpec): W
+  worker(spec: WorkerOptions): W
   /** The host, with the clock of the store if the store has one. */
   host(host: Host, opened: Store): Host
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
@@ -44,7 +44,7 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
   const settings = kind.settingsOnStore(requested, spec.options, opened)
   const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
   const listeners: EngineListener[] = []
-  const listener: WorkerSpec["listener"] = {
+  const listener: WorkerOptions["listener"] = {
     onInstanceEnded: (id, entry) => {
       for (const listener of listeners) listener.onInstanceEnded?.(id, entry)
     },

@@ -85,7 +85,7 @@ export class Ticks {
       await engine.close()
       this.#current = undefined
     }
-    return { processed: engine.components.worker.residents.admitted }
+    return { processed: engine.components.worker.residents.admittedCount }
   }
 
   async #whenQuiet(components: EngineComponents): Promise<void> {

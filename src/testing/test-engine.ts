@@ -234,7 +234,7 @@ export class TestEngine implements AsyncDisposable {
     if (!this.#engine || this.#isShared || !this.#isIdle) return false
     const nextAt = this.host.nextTimerAt()
     if (nextAt !== undefined && nextAt <= this.host.now()) return false
-    const { graces, residents } = this.#engine.components.worker
+    const { openGraces: graces, residents } = this.#engine.components.worker
     return graces === 0 && [...residents.values()].every((runner) => runner.attempts === 0)
   }
 

@@ -30,10 +30,10 @@ export class DirectEventDelivery {
    * of the calls. `isFirst`: no event is on its way to the inbox. If it throws, it is not known whether the event was written.
    */
   async send(event: NewMessage, isFirst: boolean, deliver: () => Promise<Delivery>): Promise<Delivery | "recorded"> {
-    const before = this.#lastSend
+    const previous = this.#lastSend
     // An object, not a promise: the next send waits until this delivery has begun, and not until the inbox is written.
-    const onItsWay = () => ({ delivery: deliver() })
-    const sending = before ? before.then(onItsWay, onItsWay) : this.#sendFirst(event, isFirst, onItsWay)
+    const beginDelivery = () => ({ delivery: deliver() })
+    const sending = previous ? previous.then(beginDelivery, beginDelivery) : this.#sendFirst(event, isFirst, beginDelivery)
     this.#lastSend = sending
     try {
       const sent = await sending
@@ -43,8 +43,8 @@ export class DirectEventDelivery {
     }
   }
 
-  async #sendFirst<T>(event: NewMessage, isFirst: boolean, onItsWay: () => T): Promise<T | "recorded"> {
-    return isFirst && (await this.#tryRecord(event)) ? "recorded" : onItsWay()
+  async #sendFirst<T>(event: NewMessage, isFirst: boolean, beginDelivery: () => T): Promise<T | "recorded"> {
+    return isFirst && (await this.#tryRecord(event)) ? "recorded" : beginDelivery()
   }
 
   /** False: the event was not recorded, and has to go through the inbox. */

@@ -24,7 +24,7 @@ export interface RunnerContext {
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
   /** How many instances give their code a grace to make the next ask. */
-  graces: number
+  openGraces: number
   /** The engine is closing: attempts may finish, and nothing else begins. */
   readonly draining: boolean
   /** Undefined: any number of attempts may run at the same time. */

@@ -24,7 +24,7 @@ export class WakeUpTimer {
   startGrace(expired: () => void): void {
     const { timers, settings } = this.#context
     if (this.#grace !== undefined) return
-    this.#context.graces++
+    this.#context.openGraces++
     this.#grace = timers.after(settings.replayGraceMs, () => {
       this.endGrace()
       expired()
@@ -35,7 +35,7 @@ export class WakeUpTimer {
     if (this.#grace === undefined) return
     this.#context.timers.clear(this.#grace)
     this.#grace = undefined
-    this.#context.graces--
+    this.#context.openGraces--
   }
 
   stop(): void {

@@ -10,7 +10,7 @@ import { MessageBatcher } from "./message-batcher.ts"
 import { ResidentInstances } from "./resident-instances.ts"
 import { StartThrottle } from "./start-throttle.ts"
 import { MovableTimer } from "./timers.ts"
-import { Worker, type WorkerSpec } from "./worker.ts"
+import { Worker, type WorkerOptions } from "./worker.ts"
 
 const unreadMax = 1_000
 const storeRetryMs = 1_000
@@ -43,7 +43,7 @@ export class ClaimingWorker extends Worker {
   #ownedNotResident: ReadonlySet<string> = new Set()
   readonly #nextRefresh: MovableTimer
 
-  constructor(spec: WorkerSpec) {
+  constructor(spec: WorkerOptions) {
     super(spec)
     const { store, host, registry, settings } = spec
     const { journal, batchesMax } = store

@@ -33,7 +33,7 @@ export class ResidentInstances implements ResidentSet {
   }
 
   /** How many instances were ever resident; 0 without a budget. */
-  get admitted(): number {
+  get admittedCount(): number {
     return this.#admitted.size
   }
 

@@ -4,7 +4,7 @@ import type { ResidentSet } from "./resident-set.ts"
 import { SingleInstanceCommitter } from "./single-instance-committer.ts"
 import { SingleInstanceMessages } from "./single-instance-messages.ts"
 import { MovableTimer } from "./timers.ts"
-import { Worker, type WorkerSpec } from "./worker.ts"
+import { Worker, type WorkerOptions } from "./worker.ts"
 
 const retryMs = 1_000
 /** A hundred years: no other worker can claim the instance, so the lease never has to be renewed. */
@@ -26,7 +26,7 @@ export class SingleInstanceWorker extends Worker {
   #requests = 0
   #isClaiming = false
 
-  constructor(spec: WorkerSpec) {
+  constructor(spec: WorkerOptions) {
     super(spec)
     const schedule = () => this.macrotaskQueue.schedule()
     this.committer = new SingleInstanceCommitter(spec.store.journal, schedule, spec.host.log, (id) => this.isRemote(id))

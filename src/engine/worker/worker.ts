@@ -49,7 +49,7 @@ export abstract class Worker implements RunnerContext {
   /** True: the worker executes instances. False: it only writes for clients. */
   active = false
   draining = false
-  graces = 0
+  openGraces = 0
   abstract readonly committer: Committer
   abstract readonly messages: Messages
   abstract readonly residents: ResidentSet
@@ -72,7 +72,7 @@ export abstract class Worker implements RunnerContext {
   #turnCount = 0
   #stopAdmissions: () => void = () => undefined
 
-  constructor({ store, host, registry, settings, listener }: WorkerSpec) {
+  constructor({ store, host, registry, settings, listener }: WorkerOptions) {
     this.store = store
     this.host = host
     this.settings = settings
@@ -296,7 +296,7 @@ export abstract class Worker implements RunnerContext {
   }
 }
 
-export interface WorkerSpec {
+export interface WorkerOptions {
   readonly store: Store
   readonly host: Host
   readonly registry: WorkflowRegistry

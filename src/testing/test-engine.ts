@@ -277,13 +277,13 @@ export class TestEngine implements AsyncDisposable {
     const wasClaiming = worker.isClaiming
     this.current.kill()
     this.#calls.forget()
-    await store.journal.renew(worker.worker, 0)
+    await store.journal.renew(worker.workerName, 0)
     await store.close()
     this.#workflows = options.workflows ?? this.#workflows
     await this.open()
     if (wasClaiming) {
       // A claim that was on its way to the store may have arrived after the first call ended the lease.
-      await this.current.components.store.journal.renew(worker.worker, 0)
+      await this.current.components.store.journal.renew(worker.workerName, 0)
       await this.current.components.worker.refresh()
     }
     await this.settle()

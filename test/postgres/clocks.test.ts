@@ -201,7 +201,7 @@ it("a dead worker is not waited for where its lease ends far ahead of the server
   server.setMs += hourMs
   await engine.skip("10s")
   expect((await leases(engine))[0]?.until).toBeGreaterThan(startAt + hourMs)
-  const dead = engine.current.components.worker.worker
+  const dead = engine.current.components.worker.workerName
   await engine.start(waiter, { id: "waiter" })
   await engine.settle()
   engine.current.kill()

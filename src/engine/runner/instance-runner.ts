@@ -173,7 +173,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     // The cancel was recorded without a worker. Its grace begins with this entry, because only now the code can clean up.
     if (!crashed && this.state.cancel && this.state.cancel.graceFrom === undefined) this.record({ type: "rested" })
     if (!crashed) return
-    this.record({ type: "recovered", worker: this.#context.worker })
+    this.record({ type: "recovered", worker: this.#context.workerName })
     if (this.state.crashes > this.#context.settings.recoveriesMax) {
       this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
     }

@@ -49,14 +49,14 @@ export class RowProjection {
   /** `previous`: the last row. It is returned itself if it still is right. */
   row(previous?: RowState): RowState {
     const { state, completion } = this.#options
-    const { host, worker } = this.#context
+    const { host, workerName } = this.#context
     const run = { run: state.run, runPosition: state.runPosition }
     if (completion.hasContinued) return { ...run, status: "running", dueAt: host.now() }
     // Between two steps, which is most turns, nothing changes but the journal.
-    if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
+    if (previous?.owner === workerName && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
     if (state.ended || state.stalled) return { ...run, ...this.#endedRow() }
     const phase = state.phase ? { phase: state.phase } : undefined
-    if (state.isPaused) return state.isWorking ? { ...run, status: "running", owner: worker, ...phase } : { ...run, status: "paused" }
+    if (state.isPaused) return state.isWorking ? { ...run, status: "running", owner: workerName, ...phase } : { ...run, status: "paused" }
     return { ...run, ...this.#openRow(), ...(this.isDelayed ? undefined : phase) }
   }
 
@@ -64,24 +64,24 @@ export class RowProjection {
   #endedRow(): Omit<RowState, "run" | "runPosition"> {
     const { state, hooks } = this.#options
     const row = { status: state.status, ...(state.ended ? { endPosition: state.ended.position } : undefined) }
-    return hooks?.hasPending === true ? { ...row, owner: this.#context.worker, dueAt: state.hook.retryAt ?? state.at } : row
+    return hooks?.hasPending === true ? { ...row, owner: this.#context.workerName, dueAt: state.hook.retryAt ?? state.at } : row
   }
 
   #openRow(): Omit<RowState, "run" | "runPosition"> {
     const { state, identity, timers, releaseQueue, attempts } = this.#options
-    const { host, worker, settings } = this.#context
+    const { host, workerName, settings } = this.#context
     const deadline = deadlineOf(identity.flow, timers.deadlineAt)
     if (this.isDelayed) return { status: "queued", dueAt: state.startAt ?? state.startedAt, ...deadline }
     if (this.hasNoSlots) return { status: releaseQueue.hasBegun ? state.status : "queued", dueAt: this.#dueWithoutSlots(), ...deadline }
     const status = this.#hasUnreleased ? "running" : state.status
-    if (status === "running") return { status, owner: worker }
+    if (status === "running") return { status, owner: workerName }
     const { storedDueAt } = timers
     const nextCheckAt = timers.nextCheckAt ?? storedDueAt
     const due = storedDueAt === undefined ? undefined : { dueAt: storedDueAt }
     const sleepsLong = status === "sleeping" && nextCheckAt !== undefined && nextCheckAt > host.now() + settings.residentSleepMsMax
     // An instance with limits leaves memory whenever it comes to rest, so that others can have its slots.
     const leaves = attempts.count === 0 && (sleepsLong || releasesSlotsAtRest(identity.flow))
-    return leaves ? { status, ...due, ...deadline } : { status, ...due, owner: worker }
+    return leaves ? { status, ...due, ...deadline } : { status, ...due, owner: workerName }
   }
 
   /** An instance without slots keeps its due time. After a resume or a cancel it is due at once. */

@@ -16,7 +16,7 @@ export interface RunnerContext {
   /** The identity of the engine, for async scopes. */
   readonly engine: object
   /** The name of the worker, as the owner of instances. */
-  readonly worker: string
+  readonly workerName: string
   readonly settings: EngineSettings
   readonly macrotaskQueue: MacrotaskQueue
   readonly committer: Committer

@@ -156,7 +156,7 @@ export class TurnWriter implements CommitListener {
     const row = this.#runner.projection.row(this.#row)
     const state = this.#row && (row === this.#row || isSameRow(this.#row, row)) ? undefined : row
     this.#nextRow = row
-    draft.by = this.#context.worker
+    draft.by = this.#context.workerName
     return draft.seal(this.#context.nextTurnId(), this.#identity, this.#state.run, state, this.#lastTurn)
   }
 

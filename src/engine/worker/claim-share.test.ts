@@ -32,7 +32,7 @@ async function scene(concurrentSteps: number) {
   await moments()
   return {
     worker,
-    owned: () => worker.components.store.journal.owned(worker.components.worker.worker),
+    owned: () => worker.components.store.journal.owned(worker.components.worker.workerName),
     async finish() {
       gate.open()
       expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(Array.from({ length: count }, (_, n) => n))

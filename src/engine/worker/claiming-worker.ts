@@ -54,7 +54,7 @@ export class ClaimingWorker extends Worker {
     this.startThrottle = new StartThrottle(this.macrotaskQueue, this.committer)
     this.knownWorkflows = new KnownWorkflows(store.directory, registry, host)
     this.#nextRefresh = new MovableTimer(this.timers, () => this.onSweep())
-    const common = { journal, host, timers: this.timers, worker: this.worker, offers: registry.offers, leaseMs: settings.leaseMs }
+    const common = { journal, host, timers: this.timers, worker: this.workerName, offers: registry.offers, leaseMs: settings.leaseMs }
     this.#leaseKeeper = new LeaseKeeper({ ...common, onLapse: () => this.#discardTaken() })
     this.#claimLoop = new ClaimLoop({
       ...common,
@@ -104,7 +104,7 @@ export class ClaimingWorker extends Worker {
     // A running instance without an owner may be left over from a worker that died: the worker that loads the instance has to record the crash first.
     if (this.isResident(id) || status === "running") return true
     if (owner === undefined) return false
-    if (owner === this.worker) return true
+    if (owner === this.workerName) return true
     if (this.store.hasWorker?.() === false) return false
     const now = this.host.now()
     return (await this.store.directory.workers()).some(({ worker, until }) => worker === owner && until > now)
@@ -174,7 +174,7 @@ export class ClaimingWorker extends Worker {
     if (!this.active) return
     this.#claimLoop.requestClaim()
     try {
-      for (const id of await this.store.journal.unread(this.worker, unreadMax)) {
+      for (const id of await this.store.journal.unread(this.workerName, unreadMax)) {
         const runner = this.residents.get(id)
         if (runner) this.messages.read(runner)
       }
@@ -250,7 +250,7 @@ export class ClaimingWorker extends Worker {
   }
 
   async #readOwned(): Promise<ReadonlySet<string>> {
-    return new Set(await this.store.journal.owned(this.worker))
+    return new Set(await this.store.journal.owned(this.workerName))
   }
 
   /** `settled`: the instances that had no turn in flight before the store was asked which instances this worker owns. The worker may have claimed more instances since then. */

@@ -35,7 +35,7 @@ export class SingleInstanceWorker extends Worker {
   }
 
   protected async startClaims(): Promise<void> {
-    await this.store.journal.renew(this.worker, leaseMs)
+    await this.store.journal.renew(this.workerName, leaseMs)
     this.requestClaim()
   }
 
@@ -65,7 +65,7 @@ export class SingleInstanceWorker extends Worker {
   async #releaseNow(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     try {
-      await this.store.journal.release(this.worker, ids)
+      await this.store.journal.release(this.workerName, ids)
       this.requestClaim()
     } catch (error) {
       this.host.log.error("an instance could not be released; trying again", { error })
@@ -80,7 +80,7 @@ export class SingleInstanceWorker extends Worker {
     try {
       for (let requests = -1; requests !== this.#requests && !this.isStopped;) {
         requests = this.#requests
-        await this.load(await journal.claim({ worker: this.worker, offers, limit: 1, leaseMs }))
+        await this.load(await journal.claim({ worker: this.workerName, offers, limit: 1, leaseMs }))
         const dueAt = await journal.nextDueAt(offers)
         if (requests === this.#requests) this.#dueTimer.setTo(dueAt === undefined ? undefined : Math.max(dueAt, this.host.now() + 1))
       }

@@ -32,7 +32,7 @@ const storeRetryMs = 1_000
  * `SingleInstanceWorker` has the one instance of a Durable Object.
  */
 export abstract class Worker implements RunnerContext {
-  readonly worker: string
+  readonly workerName: string
   readonly host: Host
   readonly settings: EngineSettings
   readonly macrotaskQueue: MacrotaskQueue
@@ -82,7 +82,7 @@ export abstract class Worker implements RunnerContext {
     this.onUpdateAnswered = listener.onUpdateAnswered
     this.onRunEnded = listener.onRunEnded
     // The name is short, because the id of every turn contains it. 50 random bits distinguish any number of workers.
-    this.worker = randomToken(host, 10)
+    this.workerName = randomToken(host, 10)
     this.timers = new Timers(host)
     this.limits = new LimitDeclarations(store.flow, registry, host, this.timers)
     this.macrotaskQueue = new MacrotaskQueue(host, () => this.committer.flush())
@@ -214,7 +214,7 @@ export abstract class Worker implements RunnerContext {
   }
 
   nextTurnId(): string {
-    return `${this.worker}.${++this.#turnCount}`
+    return `${this.workerName}.${++this.#turnCount}`
   }
 
   onEnded(runner: InstanceRunner): void {

@@ -23,7 +23,7 @@ export function whyHolderStories(open: OpenBed): void {
       const { engine, client } = await openWithClient(open, { workflows: [flow], startAt, lease: "30s" }, [])
       await engine.start(flow, { id: "i", input: "run" })
       await engine.skip("15s")
-      const { worker } = engine.current.components.worker
+      const { workerName: worker } = engine.current.components.worker
       expect(await first(client.get("i"))).toBe(
         `step "work" is running, attempt 1, since 2030-01-01T00:00:00.000Z, on worker "${worker}", whose lease lasts until 2030-01-01T00:00:40.000Z`,
       )
@@ -35,7 +35,7 @@ export function whyHolderStories(open: OpenBed): void {
       await engine.start(flow, { id: "i", input: "run" })
       await engine.start(flow, { id: "s", input: "sleep" })
       await engine.settle()
-      const { worker } = engine.current.components.worker
+      const { workerName: worker } = engine.current.components.worker
       engine.current.kill()
       await engine.host.advanceTo(startAt.getTime() + 31_000, () => Promise.resolve())
       const { because } = await client.get("i").why()

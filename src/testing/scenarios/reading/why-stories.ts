@@ -42,7 +42,7 @@ export function whyStories(open: OpenBed): void {
 
     it("a step runs", async () => {
       const { engine, handle } = await started("run")
-      const { worker } = engine.current.components.worker
+      const { workerName: worker } = engine.current.components.worker
       expect(await handle.why()).toEqual({
         status: "running",
         because: [`step "work" is running, attempt 1, since 2030-01-01T00:00:00.000Z, on worker "${worker}", whose lease lasts until 2030-12-31T00:00:00.000Z`],

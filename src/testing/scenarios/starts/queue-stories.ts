@@ -15,7 +15,7 @@ export function queueStories(open: OpenBed): void {
     const takeOver = async (use: (other: Engine) => Promise<void>) => {
       await engine.settle()
       const { worker, store } = engine.current.components
-      await store.journal.renew(worker.worker, 0)
+      await store.journal.renew(worker.workerName, 0)
       await engine.close()
       const other = await Engine.open({ host: engine.host, store: engine.sharedStore, workflows: options.workflows, options: then })
       try {

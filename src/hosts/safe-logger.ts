@@ -1,6 +1,6 @@
 import type { Logger } from "../ports/host.ts"
 
-/** The user's logger, which may throw: what is lost then is a line, and not the work that was about to be told. */
+/** Wraps the user's logger, which may throw. Then the log line is lost, and the engine goes on. */
 export class SafeLogger implements Logger {
   readonly #log: Logger
 
@@ -29,7 +29,7 @@ export class SafeLogger implements Logger {
       if (data === undefined) this.#log[level](message)
       else this.#log[level](message, data)
     } catch {
-      // There is nobody left to tell.
+      // The failure cannot be logged either.
     }
   }
 }

@@ -1,18 +1,18 @@
-/** A difference of the two clocks that is larger than this is a step, and no inexactness of reading them; so is no slewing of up to a thousandth. */
+/** If the two clocks differ by more than this between two readings, the wall clock was set. Imprecise readings and slewing differ by less. */
 const stepMs = 20
 const readsMax = 5
 
 /**
- * The time that a process works by: that of the wall clock, in whole milliseconds, but it never goes back. After the wall clock is set back, the
- * time goes on from where it was: it is ahead of the wall clock by that step, until somebody sets the wall clock forward again.
+ * The time of a process: the wall clock in whole milliseconds, but the time never goes back. After the wall clock is set back, the time continues from
+ * where it was. It is then ahead of the wall clock by that step, until the wall clock is set forward again.
  *
- * A monotonic clock tells steps from time that has passed. Without one (workerd has none) a step back is noticed when the wall clock shows less than
- * before, or when a timer fires too early by it; and a step forward cannot be told from time that has passed.
+ * A monotonic clock tells a step of the wall clock from time that has passed. workerd has no monotonic clock. There, a step back is noticed when the wall
+ * clock shows less than before, or when a timer fires too early by the wall clock. A step forward cannot be told from time that has passed.
  */
 export class SteadyClock {
   readonly #wall: () => number
   readonly #monotonic: (() => number) | undefined
-  /** When the clocks were last read: both at the same moment. */
+  /** The last readings of both clocks, taken at the same moment. */
   #wallAt: number
   #monotonicAt: number
   #aheadMs = 0
@@ -26,20 +26,20 @@ export class SteadyClock {
     this.#last = this.#wallAt
   }
 
-  /** Many calls come in one millisecond: only the first of them reads the second clock. */
+  /** The time now. Of many calls in one millisecond, only the first reads the monotonic clock. */
   now(): number {
     const wall = this.#wall()
     if (wall !== this.#wallAt) this.#pass(wall)
     return this.#last
   }
 
-  /** How far the time is ahead of the wall clock: by all steps back that nobody has undone. */
+  /** How far the time is ahead of the wall clock: the sum of its steps back, less its steps forward. */
   aheadMs(): number {
     this.now()
     return this.#aheadMs
   }
 
-  /** A timer that was set for `at` fires, so it is not earlier than that. */
+  /** To be called when a timer set for `at` fires: the time is at least `at`. */
   reached(at: number): void {
     const lackMs = at - this.now()
     if (lackMs <= 0) return
@@ -54,7 +54,7 @@ export class SteadyClock {
     this.#last = Math.max(this.#last, this.#wallAt + this.#aheadMs)
   }
 
-  /** The process may have been interrupted between the two readings, which looks like a step. */
+  /** Reads both clocks, again if necessary: an interruption of the process between the two readings looks like a step. */
   #noteExactly(monotonic: () => number): void {
     for (let reads = 1; ; reads++) {
       const before = monotonic()
@@ -64,7 +64,7 @@ export class SteadyClock {
     }
   }
 
-  /** False: it looks like a step, and is to be read again. */
+  /** Takes one pair of readings. False: they look like a step, and should be read again. */
   #note(wall: number, monotonicAt: number, isExact = this.#monotonic === undefined): boolean {
     const passedMs = monotonicAt - this.#monotonicAt
     const step = wall - this.#wallAt - passedMs

@@ -1,24 +1,24 @@
 import type { JournalRow } from "./journal-store.ts"
 
 /**
- * What the journals of all instances are, put together: every row that is committed, in an order that holds for each instance and
- * never gains a row before a place that somebody has read past. Rows of instances that are removed are not in it any more.
+ * The committed journal rows of all instances in one order. Rows of one instance are in journal order. A row never appears before a place that a reader
+ * has passed. Rows of removed instances are left out.
  */
 export interface ChangeStream {
   /**
-   * The rows after a place, of all instances or of one: whole rows, at most `limit`, and fewer where they are long; none only where
-   * there are none. The place is a cursor of this stream, or undefined for the beginning. One that is not of this store, as far as
-   * that can be told, is refused (BAD_OPTION).
+   * The rows behind a cursor, of all instances or of one. The page has at most `limit` rows, fewer if rows are long, and none only if there are no further
+   * rows. `after` undefined means the beginning. A cursor that is recognisably not of this store is refused with BAD_OPTION.
    */
   changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage>
-  /** The cursor of the last row that is committed now. */
+  /** The cursor of the last committed row. */
   latestChange(): Promise<string>
 }
 
 export interface ChangePage {
   readonly rows: readonly ChangeRow[]
   /**
-   * Where to go on: of the last row; or, where no more rows are there now, of the last of the whole stream, whatever instance was asked for.
+   * The cursor for the next page. It is that of the last row. If the stream has no further rows now, it is the end of the whole stream, also when only one
+   * instance was asked for.
    */
   readonly cursor: string
 }
@@ -28,8 +28,8 @@ export interface ChangeRow extends JournalRow {
   readonly incarnation: string
   readonly workflow: string
   readonly version: string
-  /** Its task queue; absent: the default one. */
+  /** The task queue of the instance. Absent: the default queue. */
   readonly queue?: string
-  /** Everything up to this row, this one included. Text without white space and without "~". */
+  /** The cursor behind this row. It is text without white space and without "~". */
   readonly cursor: string
 }

@@ -1,61 +1,61 @@
 /**
- * Flow control, as far as it is not part of creating, claiming and committing. A *limit* is declared by a workflow and has a
- * number that may change at any time; where it has keys, each key counts on its own. A *slot* is a row (limit key, instance).
+ * The part of flow control that is not part of creating, claiming and committing. A workflow declares a *limit*, whose numbers may change at any time. If
+ * a limit has keys, each key counts on its own. A *slot* is one unit of a limit key that an instance holds. The states of an instance with limits are:
  *
- *   claimed  takes the slots of all its limits, in order; where one is full it is parked there, keeping those before
- *   parked   not to be claimed but for control messages and for its deadline; then without slots, and none of its code runs
- *   at rest  (asleep or waiting, owned by nobody) gives back all slots behind the last one that it holds on to
- *   over     (ended, paused or stalled) gives back all
+ *   claimed             it takes the slots of its limits, in order; at a full limit it is queued and keeps the slots before
+ *   queued for a slot   it is claimed only for control messages and for its deadline, then without slots, and none of its code runs
+ *   at rest             (sleeping or waiting, without an owner) it returns all slots behind its last limit with `hold`
+ *   over                (ended, paused or stalled) it returns all slots
  *
- * Whoever gives a slot back lets in the next one of the line in the same transaction: nobody has to look again.
+ * A transaction that returns a slot also admits the next instance of the queue, so no process has to poll.
  */
 export interface FlowControl {
-  /** What the code of these workflows says. Limits that they do not have any more count no longer. */
+  /** Declares the limits in the code of these workflows. A limit that a workflow no longer has does not block any instance. */
   declare(workflows: readonly WorkflowLimits[]): Promise<void>
   limitsOf(workflow: string): Promise<readonly LimitState[]>
-  /** Other numbers than the code's, until they are taken back. Those let in are let in at once. `unknown`: there is no such limit, nothing changed. */
+  /** Sets numbers that replace the declared ones until they are removed, and admits instances that fit now. `unknown`: there is no such limit, and nothing changed. */
   override(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown">
-  /** The instance that has this unique key, by its id. */
+  /** The id of the instance that has this unique key. */
   holder(unique: UniqueUse): Promise<string | undefined>
-  /** What a parked instance waits for. */
+  /** The limit that an instance is queued for. Undefined: it is queued for none. */
   waitOf(id: string): Promise<LimitWait | undefined>
   /**
-   * Gives limits and a priority to a queued instance that was created by somebody who does not know its workflow. `deadlineAt`: when it
-   * ends, even if it never gets its slots. False: it has begun, or is gone.
+   * Gives limits and a priority to a queued instance whose creator did not have its workflow. `deadlineAt`: when the instance times out, even if it never
+   * gets its slots. False: the instance has started, or does not exist.
    */
   assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">, deadlineAt?: number): Promise<boolean>
-  /** Calls back after a transaction of this store object that has let parked instances in, or told them when they start. Returns the way to stop. */
+  /** Calls back after each transaction of this store object that has admitted queued instances, or has set the time of their start. Returns the function that stops this. */
   onAdmitted(listener: (ids: readonly string[]) => void): () => void
 }
 
-/** What flow control knows of one instance from its creation on. */
+/** The flow-control options of one instance, fixed at its creation. */
 export interface FlowTraits {
-  /** Higher first; default 0. */
+  /** The priority, higher first. Default 0. */
   readonly priority?: number
-  /** In the order in which they are taken: those of one key before those of all. */
+  /** The limits in the order in which their slots are taken: limits with a key before limits of the whole workflow. */
   readonly limits?: readonly LimitUse[]
-  /** Keys that at most one instance has: a creation is lost while another has one of them. */
+  /** Unique keys. A creation is lost while another instance has one of them. */
   readonly unique?: readonly UniqueUse[]
 }
 
-/** One limit as it concerns one instance. */
+/** One limit as it applies to one instance. */
 export interface LimitUse {
-  /** `concurrency`: so many at a time. `rate`: so many starts in a time. */
+  /** `concurrency` limits the instances at a time, `rate` the starts in a period. */
   readonly kind: "concurrency" | "rate"
   readonly workflow: string
-  /** Which limit of the workflow. */
+  /** The name of the limit within the workflow. */
   readonly name: string
-  /** Names what is counted, over all limits: that of the limit as a whole, or of one key. */
+  /** The limit key, unique over all limits: it stands for the whole limit, or for one key of it. */
   readonly key: string
   readonly isKeyed: boolean
-  /** Not given back while it sleeps or waits. */
+  /** The instance keeps the slot while it sleeps or waits. */
   readonly hold: boolean
-  /** The numbers as of its start, for as long as nobody has declared any. */
+  /** The numbers at the instance's start. They apply until a worker has declared the limit. */
   readonly max: number
   readonly perMs?: number
 }
 
-/** `singleton`: had until the instance ends. `debounce`: until it begins, or is paused. */
+/** A unique key. The instance has a `singleton` key until it ends, and a `debounce` key until it starts or is paused. */
 export interface UniqueUse {
   readonly kind: "singleton" | "debounce"
   readonly key: string
@@ -68,7 +68,7 @@ export interface WorkflowLimits {
 
 export interface LimitOverride {
   readonly name: string
-  /** Undefined: as declared. */
+  /** The numbers to set. Undefined: the declared numbers apply again. */
   readonly to: { readonly max: number; readonly perMs?: number } | undefined
 }
 
@@ -76,20 +76,20 @@ export interface LimitState {
   readonly name: string
   readonly max: number
   readonly perMs?: number
-  /** What the code says, where something else is in force. */
+  /** The declared numbers, if other numbers are in force. */
   readonly declared?: { readonly max: number; readonly perMs?: number }
 }
 
 export interface LimitWait {
   readonly use: LimitUse
-  /** In force now. */
+  /** The number in force; `perMs` is the period in force. */
   readonly max: number
   readonly perMs?: number
-  /** Ids of some of those that have its slots, and how many there are. */
+  /** The ids of some instances that have slots; `held` is the number of all taken slots. */
   readonly holders: readonly string[]
   readonly held: number
-  /** How many are let in before it. */
+  /** How many instances are admitted before this one. */
   readonly ahead: number
-  /** When the rate allows it, if it is the next. */
+  /** When the rate admits the instance, if it is the next. */
   readonly until?: number
 }

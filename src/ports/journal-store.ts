@@ -3,37 +3,37 @@ import type { Phase, Status } from "../core/journal/status.ts"
 import type { FlowTraits } from "./flow-control.ts"
 
 /**
- * What an engine needs of the instances it holds. Every method is one atomic operation. Safety rests on one fence: a turn
- * begins where the journal ends, names the turn that the journal ends with, and the journal's primary key is (instance, position).
- * Leases are hints for liveness only.
+ * Claims instances and writes their turns. Every method is one atomic operation. Safety rests on one fence: a turn begins at the position where the
+ * journal ends, it names the turn that the journal ends with, and the journal's primary key is (instance, position). Leases only decide which worker tries.
  */
 export interface JournalStore {
   /**
-   * Gives instances to a worker: those due (`dueAt <= now`), and those with unread messages (of a paused or
-   * stalled instance: control messages only), that nobody owns and whose workflow, version and task queue it offers. The order is: highest
-   * priority first; of one priority, instances that have begun before new starts (`queued`), but for `startsMin`; then oldest due.
-   * Where there are more than the limit, those of different limit keys take turns.
-   * One with limits takes its slots with it, or is parked and not given: flow-control.ts says when it comes without.
-   * Instances of a worker whose lease is over count as owned by nobody, and come with `crashed: true`.
-   * With `ids`, only these are looked at.
+   * Gives instances to a worker and makes it their owner. An instance is claimable if it has no owner, if the worker offers its workflow, version and task
+   * queue, and if it is due (`dueAt <= now`) or has unread messages. For a paused or stalled instance only control messages count.
+   * The order is: highest priority first; within a priority, started instances before new starts (`queued`), except for `startsMin`; then the oldest due.
+   * If there are more than the limit, instances of different limit keys alternate.
+   * An instance with limits takes its slots with it, or is queued for a slot and not claimed; flow-control.ts names the exceptions.
+   * Instances of a worker whose lease has ended count as unowned, and are returned with `crashed: true`. With `ids`, only these instances are considered.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]>
-  /** Ids of all instances that the worker owns: what it holds beyond them was taken away from it. */
+  /** The ids of all instances that the worker owns. A worker that holds other instances in memory has lost them. */
   owned(worker: string): Promise<readonly string[]>
-  /** Ids of instances that the worker owns and that have unread messages. */
+  /** The ids of instances that the worker owns and that have unread messages. */
   unread(worker: string, limit: number): Promise<readonly string[]>
-  /** Prolongs the lease of a worker, whatever the number of its instances. 0 gives it up: its instances are then as after a crash.
-   * `offers`: what it executes, for whoever asks the directory; without them, what it said before counts. */
+  /**
+   * Renews the lease of a worker, which covers all its instances. 0 ends the lease: its instances are then as after a crash. `offers`: the workflows that
+   * it executes, for the directory; if they are absent, the offers of an earlier call stay.
+   */
   renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void>
-  /** Gives instances back in good order: not a crash. One that is `running` is due at once. */
+  /** Releases instances without counting a crash. An instance that is `running` is due at once. */
   release(worker: string, ids: readonly string[]): Promise<void>
-  /** Writes turns, all of them in one transaction. A lost turn writes nothing and does not hinder the others. A store that locks rows sorts them first. */
+  /** Writes turns in one transaction. A lost turn writes nothing and does not affect the other turns. A store that locks rows sorts the turns first. */
   commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]>
-  /** The turns of an instance whose last position is at or after `from`, in order. */
+  /** The rows of an instance whose last position is `from` or later, in order. */
   readJournal(id: string, from: number): Promise<readonly JournalRow[]>
-  /** Unread messages in the order in which their senders got them acknowledged: all of them, or those that `part` names. */
+  /** The unread messages of instances, in the order in which they were acknowledged to their senders: all of them, or those of `part`. */
   readInbox(ids: readonly string[], part?: InboxPart): Promise<readonly Message[]>
-  /** When the next unowned instance of these offers is due; undefined: none is. */
+  /** When the next unowned instance of these offers is due. Undefined: none is. */
   nextDueAt(offers: readonly Offer[]): Promise<number | undefined>
 }
 
@@ -41,7 +41,7 @@ export interface JournalStore {
 export interface Offer {
   readonly workflow: string
   readonly version: string
-  /** Only instances of these task queues; absent: of any. */
+  /** Only instances of these task queues. Absent: instances of any queue. */
   readonly queues?: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export interface ClaimRequest {
   readonly worker: string
   readonly offers: readonly Offer[]
   readonly limit: number
-  /** So many new starts go before those of the same priority that have begun; absent: none. So new starts get a share, however many wake up. */
+  /** How many new starts come before started instances of the same priority. So new starts get a share, even if many instances wake up. Absent: none. */
   readonly startsMin?: number
   readonly leaseMs: number
   readonly ids?: readonly string[]
@@ -57,17 +57,17 @@ export interface ClaimRequest {
 
 export interface ClaimedInstance {
   readonly instance: InstanceRow
-  /** The worker that had it died, or its lease ran out. */
+  /** The worker that owned the instance has died, or its lease has ended. */
   readonly crashed: boolean
 }
 
-/** What the row of an instance says; it changes only with a turn that says so. */
+/** The mutable columns of an instance's row. Only a turn with a new state changes them. */
 export interface RowState {
   readonly status: Status
   readonly phase?: Phase
-  /** When it wants to be claimed if nobody owns it. */
+  /** When the instance has to be claimed, if no worker owns it. */
   readonly dueAt?: number
-  /** When it wants to be claimed even if it is parked, and then without slots: its timeout, or the end of its cancel's grace. */
+  /** When the instance has to be claimed even if it is queued for a slot, and then without slots: its timeout, or the end of its cancel's grace. */
   readonly deadlineAt?: number
   readonly owner?: string
   readonly run: number
@@ -84,28 +84,28 @@ export interface NewInstance {
   readonly version: string
   readonly createdAt: number
   readonly tags: readonly string[]
-  /** Its task queue; absent: the default one, which is called "default". */
+  /** The task queue. Absent: the queue with the name "default". */
   readonly queue?: string
-  /** Absent: it has no limits, no unique keys, and priority 0. */
+  /** Absent: the instance has no limits, no unique keys, and priority 0. */
   readonly flow?: FlowTraits
-  /** The types of the events that it takes, as its workflow declares them; absent: the workflow declares none, and it takes any. */
+  /** The event types that the workflow declares. Absent: the workflow declares none, and the instance accepts any event. */
   readonly events?: readonly string[]
 }
 
 export interface InstanceRow extends NewInstance, RowState {
   /** The time of the turn that last changed this row. */
   readonly updatedAt: number
-  /** What its code noted about it, encoded. */
+  /** The memo that the code has set, encoded. */
   readonly memo?: string
-  /** Of an instance with limits. `none`: it has not asked for them, or has given them back. */
+  /** The slots of an instance with limits. `none`: it has not asked for slots, or has returned them. */
   readonly slots?: "taken" | "queuedForSlot" | "none"
 }
 
-/** One row of the journal: what one turn appended. */
+/** One row of the journal: the entries of one turn. */
 export interface JournalRow {
-  /** Names the turn: sending it again after an unknown outcome answers `committed`. */
+  /** The id of the turn. A turn that is committed a second time, after an unknown outcome, returns `committed`. */
   readonly turn: string
-  /** Of its first entry. The row ends at `position + count - 1`. */
+  /** The position of the first entry. The row ends at `position + count - 1`. */
   readonly position: number
   readonly count: number
   readonly run: number
@@ -121,30 +121,30 @@ export interface Turn extends JournalRow {
   readonly instance: string
   readonly incarnation: string
   /**
-   * The id of the turn that the journal ends with; absent where this turn creates the instance. Positions alone do not tell two histories apart:
-   * after a failover that lost turns, another worker may have written other turns at the same positions.
+   * The id of the turn that the journal ends with; undefined if this turn creates the instance. Positions alone cannot tell two histories apart: after a
+   * failover that lost turns, another worker may have written other turns at the same positions.
    */
   readonly follows: string | undefined
-  /** The turn creates the instance: it is lost if the id exists, or another instance has one of its unique keys. `state` is given then. */
+  /** The turn creates the instance. It is lost if the id exists, or if another instance has one of the unique keys. Then `state` is given too. */
   readonly create?: NewInstance | undefined
-  /** Of a turn that creates: it is lost unless that run is under way. So no child begins whose parent is over. */
+  /** For a turn that creates: it is lost unless this run of the parent has not ended. So no child starts after its parent has ended. */
   readonly within?: RunReference | undefined
-  /** What the instance's row becomes; without it the row stays as it is. */
+  /** The new state of the instance's row. Undefined: the row stays as it is. */
   readonly state?: RowState | undefined
-  /** All the tags of the instance from now on, and what its memo is, encoded; without them both stay as they are. */
+  /** All tags of the instance from now on; `memo` is its encoded memo from now on. Undefined: they stay as they are. */
   readonly tags?: readonly string[] | undefined
   readonly memo?: string | undefined
-  /** Messages taken in, by their `seq`. */
+  /** The consumed messages, by their `seq`. */
   readonly consumed?: readonly number[] | undefined
-  /** Commit only while no message newer than this `seq` is unread: a timeout must not win against an acknowledged event. */
+  /** The turn is lost if a message newer than this `seq` is unread: a timeout must not win against an acknowledged event. */
   readonly inboxSeen?: number | undefined
-  /** Messages to other instances, delivered in the same transaction; those to one that is over or absent are dropped. */
+  /** Messages to other instances, delivered in the same transaction. A message to an ended or absent instance is dropped. */
   readonly sends?: readonly NewMessage[] | undefined
-  /** The worker whose runner writes it. If the instance has limits, it is lost unless that worker owns it: without the lease, the slots are another's. */
+  /** The worker that writes the turn. If the instance has limits, the turn is lost unless this worker owns it: with the ownership its slots are lost too. */
   readonly by?: string | undefined
-  /** The instance ended, or another run began: what is unread is dropped. */
+  /** The instance has ended, or another run has started: unread messages are dropped. */
   readonly discardInbox?: boolean | undefined
-  /** Commit only while the instance is queued and nobody owns it: it is not to be changed once it begins. */
+  /** The turn is lost unless the instance is queued and has no owner: the instance must not change once it has started. */
   readonly ifQueued?: boolean | undefined
 }
 
@@ -156,39 +156,40 @@ export interface RunReference {
 }
 
 /**
- * `lost`: the position is not the one after the last of the journal, the journal ends with another turn than `follows`, the id exists or a unique key is taken (create), the run that it
- * is `within` is over, the incarnation is gone, `inboxSeen` is overtaken, or it is not queued any more (`ifQueued`).
+ * `lost`: the position is not the next one of the journal, the journal ends with another turn than `follows`, the id exists or a unique key is taken
+ * (`create`), the run of `within` has ended, there is no instance with this incarnation, a newer message than `inboxSeen` is unread, or the instance is no
+ * longer queued (`ifQueued`).
  */
 export type TurnOutcome = "committed" | "lost"
 
-/** `child`: the end of one, for the step that started it. `update`: a request that is answered once. */
+/** The kinds of messages. `child`: a child has ended, for the step that started it. `update`: a request that gets one answer. */
 export type MessageKind = ControlKind | "event" | "child" | "update"
 
 export interface NewMessage {
   readonly instance: string
-  /** Whom alone it is for: another that has the id counts as absent. */
+  /** Deliver only to this incarnation. An instance with the same id but another incarnation counts as absent. */
   readonly incarnation?: string
   readonly kind: MessageKind
   readonly at: number
-  /** The event's type, the update's name, the step that started the child; for controls the reason, if there is one. */
+  /** The event's type, the update's name, the step that started the child, or the reason of a control message. */
   readonly topic?: string
-  /** The event's payload or the update's arguments, encoded; how the child ended. */
+  /** The event's payload, the update's arguments, or the child's ending, encoded. */
   readonly payload?: string
-  /** De-duplicates unread messages of one instance; the owner de-duplicates against its journal. */
+  /** The inbox has at most one unread message with this id. The owner refuses ids that its journal has. */
   readonly eventId?: string
-  /** Of an event: it is refused if the instance declares its events, and not this one. Without it the event is delivered in any case. */
+  /** For an event: refuse it if the instance declares its events without this type. Absent: the event is delivered in any case. */
   readonly isChecked?: true
 }
 
-/** So that a long inbox is read once, and not at a stretch. */
+/** A part of an inbox, so that a long inbox is read in several calls. */
 export interface InboxPart {
-  /** Of each instance, at its place in the list of ids: only messages whose `seq` is higher. */
+  /** For each instance, at its place in the list of ids: only messages with a higher `seq`. */
   readonly after: readonly number[]
-  /** Of each instance at most so many, the oldest. */
+  /** At most this many messages of each instance, the oldest first. */
   readonly limit: number
 }
 
 export interface Message extends Omit<NewMessage, "incarnation" | "isChecked"> {
-  /** Grows in the order of acknowledgement. */
+  /** A number that grows in the order of acknowledgement. */
   readonly seq: number
 }

@@ -4,27 +4,27 @@ export type { SqlRow, SqlValue }
 
 /** A synchronous SQL database: `node:sqlite`, or a Durable Object's own. Statements bind at most 100 parameters. */
 export interface SqlDriver {
-  /** It holds so few instances that to look at all of them costs less than to look for some. */
+  /** The database has so few instances that reading all of them costs less than a search by index. */
   readonly isSmall?: boolean
   prepare(sql: string): SqlStatement
-  /** For many rows at once: each is its values in the order of the columns, which costs less than half of an object. */
+  /** Prepares a query for many rows. It returns each row as an array of values, which costs less than half of an object. */
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][]
   exec(sql: string): void
-  /** Statements that make tables, and their first rows: all of them or none. Together, where that costs less; it is no news to other drivers. */
+  /** Runs statements that create tables with their first rows, all or none, in one call if that costs less. `version` of other drivers does not change. */
   createTables?(statements: readonly string[]): void
-  /** Known without asking, where nobody else writes to the database. */
+  /** Whether a table exists, answered without a query. Present if no other process writes to the database. */
   hasTable?(name: string): boolean
-  /** Values that were read from tables; present where this process alone writes to the database. */
+  /** A cache of values read from tables. Present if no other process writes to the database. */
   readonly cache?: TableCache
-  /** Runs `fn` in a write transaction: all of it or nothing. */
+  /** Runs `fn` in a write transaction. If `fn` throws, nothing is written. */
   transaction<T>(fn: () => T): T
-  /** The same of an `fn` that writes by one statement at most, which is all or nothing by itself; where that costs less. */
+  /** Runs an `fn` with at most one writing statement, which is atomic without a transaction. Present if that costs less. */
   singleWrite?<T>(fn: () => T): T
-  /** Runs `fn` as a part of the transaction that is open. Fails where `fn` got that transaction ended. */
+  /** Runs user code as a part of the open transaction. Throws if the code has ended the transaction. If the code throws, the caller rolls the transaction back. */
   within<T>(fn: () => T): T
-  /** Whether no transaction is open: some failures make SQLite roll back by itself. */
+  /** Whether no transaction is open. After some failures SQLite has rolled back by itself. */
   isOutside(): boolean
-  /** Another value than before when another connection has written meanwhile. */
+  /** A value that changes when another connection has written. */
   version(): unknown
 }
 
@@ -36,13 +36,13 @@ export interface TableCache {
 
 export interface SqlChanges {
   readonly changes: number
-  /** Of the row inserted last. */
+  /** The rowid of the row inserted last. */
   readonly lastInsertRowid: number | bigint
 }
 
 export interface SqlStatement {
   run(...values: SqlValue[]): SqlChanges
-  /** As `run`, and tells only whether a row was written: not every driver knows more than that without asking again. */
+  /** Runs the statement, and returns whether it wrote a row. Some drivers know more only after another query. */
   write(...values: SqlValue[]): boolean
   get(...values: SqlValue[]): SqlRow | undefined
   all(...values: SqlValue[]): SqlRow[]

@@ -12,71 +12,71 @@ export interface Store {
   readonly journal: JournalStore
   readonly directory: Directory
   readonly schedules: ScheduleStore
-  /** Undefined: the store has nothing that a user could write to. */
+  /** Transactions with synchronous SQL. Undefined: users cannot write to the store's database in this way. */
   readonly transactions?: Transactions | undefined
-  /** In their place, where they are awaited. */
+  /** Transactions with an asynchronous client, in place of `transactions`. */
   readonly clientTransactions?: ClientTransactions | undefined
-  /** Undefined: callers cannot have transactions in its database. */
+  /** Transactions of callers. Undefined: callers cannot have transactions in the store's database. */
   readonly callerTransactions?: CallerTransactions | undefined
   readonly flow: FlowControl
-  /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
+  /** Whether an engine on this store may execute workflows now. A client stands by, and may become the worker later. */
   readonly role: StoreRole
-  /** Tries to become the worker, if there may be only one and another process is it. */
+  /** Tries to become the worker, on a store that allows one worker process. Returns the role from now on. */
   standBy(): Promise<StoreRole>
-  /** Calls back when another process may have changed something; a hint that may be lost. Returns the way to stop. */
+  /** Calls back when another process may have changed something. Hints may get lost. Returns the function that stops this. */
   onHint(listener: (hint?: Hint) => void): () => void
   /**
-   * Of a store that hears messages with the hint of them. Calls back with one that was alone in its inbox. True: whoever runs its instance takes it in;
-   * else a hint follows. Nobody knows whether it is still unread: a turn that takes it in is lost if it is not. Returns the way to stop.
+   * For a store whose notifications carry messages. Calls back with a message that was alone in its inbox. True: the listener hands it to the instance's
+   * runner; false: a hint follows. The message may no longer be unread; then the turn that consumes it is lost. Returns the function that stops this.
    */
   onPushedMessage?(listener: (message: Message) => boolean): () => void
-  /** Of a store that can vanish for good while it is open: calls back once when it has, and refuses every call from then on. Returns the way to stop. */
+  /** For a store that can vanish while it is open. Calls back once when that has happened; from then on the store refuses every call. Returns the function that stops this. */
   onGone?(listener: (error: PerdureError) => void): () => void
-  /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
+  /** The time of a store that has its own clock, which decides what is due. An engine on this store uses this time. */
   now?(): number
-  /** Of a store that holds one instance only: whether this one is held by another, which writes its turns for us. */
+  /** For the store of one Durable Object: whether the instance belongs to another object, which writes its turns. */
   isRemote?(id: string): boolean
-  /** Of a store that has one worker process at a time: whether there is one now. A dead one's leases may last longer. */
+  /** For a store with one worker process at a time: whether there is one now. The lease of a dead worker may last longer. */
   hasWorker?(): boolean
-  /** How often an engine looks for what no hint told of, where the user has not said. Undefined: as the engine likes. */
+  /** The interval of sweeps, if the user has set none. Undefined: the engine's default. */
   readonly sweepMs?: number
-  /** How many commits it works on at once, of different instances. Undefined: one. */
+  /** How many batches of commits the store accepts at once. Undefined: one. */
   readonly batchesMax?: number
   close(): Promise<void>
 }
 
-/** What a hint is about; without one it may be anything. */
+/** The content of a hint. A hint without content may be about anything. */
 export interface Hint {
-  /** Something may be there to be claimed, or to be read by its owner: anything, or messages for these. */
+  /** There may be instances to claim or messages to read. A list names the instances that have messages. */
   readonly work: boolean | readonly string[]
-  /** Something may have ended: one of these, or anything. */
+  /** An instance may have ended: one of the list, or any. */
   readonly ends: boolean | readonly string[]
-  /** An update may have been answered, or never will be. */
+  /** An update may have its result, or may never get one. */
   readonly updatesAnswered: boolean
-  /** Something was written to a journal. */
+  /** A journal has new rows. */
   readonly changed: boolean
 }
 
 export type StoreRole = "worker" | "client"
 
-/** What `sqlite("app.db")` gives: a store that is not open yet. */
+/** A store that is not open yet, as `sqlite("app.db")` returns it. */
 export interface StoreProvider {
   /** The kind of store, for messages, such as `"sqlite"`. */
   readonly name: string
-  /** What is in it is lost when it is closed. */
+  /** The store loses its content when it is closed. */
   readonly isVolatile?: boolean
-  /** Opens the store; the engine calls it. Throws where the store cannot be reached or read. */
+  /** Opens the store; the engine calls it. Throws if the store cannot be reached or read. */
   open(context: StoreContext): Promise<Store>
 }
 
 export interface StoreContext {
-  /** The time that this process works by. */
+  /** The time of this process, which never goes back. */
   readonly now: () => number
-  /** What the wall clock shows, which is less after it was set back. Default: the same. */
+  /** The time of the wall clock, which is less than `now` after it was set back. Default: `now`. */
   readonly wallNow?: () => number
-  /** Milliseconds since some moment of the past, whatever anybody does to the wall clock. Default: those of the platform. */
+  /** Milliseconds since some moment of the past, unaffected by changes of the wall clock. Default: the platform's. */
   readonly monotonicMs?: () => number
   readonly log: Logger
-  /** `client`: never become the worker. */
+  /** `client`: the store must never become the worker. */
   readonly role: StoreRole
 }

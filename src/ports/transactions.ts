@@ -1,36 +1,36 @@
 import type { Sql, TransactionClient } from "../core/workflow/transaction-sql.ts"
 import type { Turn, TurnOutcome } from "./journal-store.ts"
 
-/** Offered by stores that can write a turn and what a user writes to tables of their own as one. */
+/** Writes a turn and a user's writes to tables of their own in one transaction. */
 export interface Transactions {
   /**
-   * Opens a transaction, calls `run` in it, and commits the turn that it gives together with what it wrote; nothing else gets in
-   * between. What `run` throws rolls all back and is thrown again. So does a lost turn, which is answered as one. An error with the
-   * code SQL_FAILED, also from the commit itself, means that nothing was written; of any other error after `run` nothing is known.
+   * Opens a transaction, calls `run` in it, and commits the turn that `run` returns together with the writes of `run`. No other write comes in between. If
+   * `run` throws, everything is rolled back and the error is thrown again. A lost turn rolls everything back too, and `lost` is returned. An error with the
+   * code SQL_FAILED, also from the commit, means that nothing was written. After any other error of the commit the outcome is unknown.
    */
   transact(run: (sql: Sql) => Turn): Promise<TurnOutcome>
 }
 
-/** The same of a store that is a server: each transaction has a connection to itself, and what the user does on it is awaited. */
+/** The same on a database server: each transaction has a connection of its own, and the user's function is asynchronous. */
 export interface ClientTransactions {
-  /** May wait until a connection is free. An error: it could not be begun now. */
+  /** Begins a transaction, after waiting for a free connection if necessary. Throws if it cannot be begun now. */
   begin(): Promise<ClientTransaction>
 }
 
-/** It ends with `commit` or `rollBack`, whichever comes first; from then on the client refuses to be used. */
+/** A transaction, which ends with the first `commit` or `rollBack`. From then on its client refuses every call. */
 export interface ClientTransaction {
   readonly client: TransactionClient
-  /** Why its connection is lost. Nothing was written then, and nobody but the network is to blame. */
+  /** The error that has broken the connection. Then nothing was written, and the user's function is not at fault. */
   readonly lostBy: unknown
-  /** Writes the turn last, and commits. A lost turn rolls all back. An error: it is not known whether anything was written. */
+  /** Writes the turn and commits. A lost turn rolls everything back. After an error the outcome is unknown. */
   commit(turn: Turn): Promise<TurnOutcome | Undone>
-  /** Never rejects. It does not wait for a statement that is under way: that is cancelled. */
+  /** Rolls back, and never rejects. A statement that is running is cancelled. */
   rollBack(): Promise<void>
 }
 
-/** Nothing was written. */
+/** The outcome of a transaction that has written nothing. */
 export interface Undone {
   readonly undoneBy: unknown
-  /** It says nothing about what the user's function did: the same once more may succeed. */
+  /** The cause is an outage and not the user's function, so a repetition may succeed. */
   readonly isOutage: boolean
 }

@@ -25,7 +25,7 @@ export function checkArguments(prototype: object, promising: Methods, { atOnce =
   const wrap = (methods: Methods, refuse: (error: Error) => unknown) => {
     for (const [name, takes] of Object.entries(methods)) {
       const method = Reflect.get(prototype, name) as (...args: readonly unknown[]) => unknown
-      // A computed name, so that stacks show the name of the method.
+      // The computed property name makes stack traces show the name of the method.
       const { [name]: value } = {
         [name](this: unknown, ...given: readonly unknown[]): unknown {
           let args: readonly unknown[]

@@ -1,4 +1,4 @@
-/** A pure function that remembers its answers: at most `keptMax`, and then it forgets them all, which costs time and nothing else. */
+/** Caches the results of a pure function. When the cache has `keptMax` results, it is emptied. */
 export function memo<Key, Value>(make: (key: Key) => Value, keptMax: number): (key: Key) => Value {
   const kept = new Map<Key, Value>()
   return (key) => {

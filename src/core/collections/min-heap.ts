@@ -1,4 +1,4 @@
-/** A binary heap: the least item first, by the order given. */
+/** A binary heap that gives the least item first, by the given order. */
 export class MinHeap<T> {
   readonly #items: T[] = []
   readonly #before: (a: T, b: T) => boolean

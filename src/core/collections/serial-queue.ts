@@ -1,4 +1,4 @@
-/** Calls one after another: each begins when the one before is over, however that ended. */
+/** Runs calls one after another. Each starts when the call before it has resolved or rejected. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -8,7 +8,7 @@ export class SerialQueue {
     return result
   }
 
-  /** Resolves when all that was asked for so far is over. */
+  /** Resolves when all calls so far have ended. */
   async whenOver(): Promise<void> {
     await this.#last
   }

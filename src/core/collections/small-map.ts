@@ -1,9 +1,9 @@
-/** Stands in the place of the only key where there is a Map. */
+/** Takes the place of the only key when the map has become a Map. */
 const many = Symbol("many")
 
 /**
- * A map from ids for entries that come and go, in the order of insertion. Most workflows have one open ask at a time, and
- * each instance in memory has several such maps: a single entry lives in two fields, and only with a second one is a Map made.
+ * A map with string keys, in the order of insertion, for one entry in most cases. Each instance in memory has several such maps, and most workflows
+ * have one open ask at a time. So a single entry is kept in two fields, and a Map is created only for the second entry.
  */
 export class SmallMap<V> {
   #key: string | typeof many | undefined = undefined
@@ -50,7 +50,7 @@ export class SmallMap<V> {
     this.#value = undefined
   }
 
-  /** A copy: the map may change while it is gone through. */
+  /** A copy of the values, so that the map may change during a loop over them. */
   keys(): readonly string[] {
     if (this.#key === many) return [...(this.#value as Map<string, V>).keys()]
     return this.#key === undefined ? [] : [this.#key]
@@ -66,14 +66,14 @@ export class SmallMap<V> {
     return this.#key === undefined ? [] : [[this.#key, this.#value as V]]
   }
 
-  /** The first value that is like that, without a copy. */
+  /** The first value that satisfies the predicate. */
   find(test: (value: V) => boolean): V | undefined {
     if (this.#key !== many) return this.#key !== undefined && test(this.#value as V) ? (this.#value as V) : undefined
     for (const value of (this.#value as Map<string, V>).values()) if (test(value)) return value
     return undefined
   }
 
-  /** Whether a value is like that, without a copy. */
+  /** Whether a value satisfies the predicate. */
   some(test: (value: V) => boolean): boolean {
     return this.find(test) !== undefined
   }

@@ -1,14 +1,14 @@
-/** So many are taken before their places are given up. */
+/** After this many items were taken, the array is shortened. */
 const takenMin = 1_024
 
 /**
- * First in, first out, for what mostly holds one item at a time: that one lives in a field, as an array that is emptied at
- * every step is made anew at every step.
+ * A first-in, first-out queue that has one item in most cases. That item is kept in a field, because an array that is emptied at every step would be
+ * allocated again at every step.
  */
 export class SmallQueue<T extends object> {
   #head: T | undefined = undefined
   #rest: T[] | undefined = undefined
-  /** How many of `#rest` are taken. */
+  /** How many items of `#rest` were taken. */
   #taken = 0
 
   get size(): number {
@@ -25,7 +25,7 @@ export class SmallQueue<T extends object> {
     else this.#rest = [item]
   }
 
-  /** These go before all others. */
+  /** Puts items before all others. */
   unshift(items: readonly T[]): void {
     const others = this.items()
     this.#clear()
@@ -43,14 +43,14 @@ export class SmallQueue<T extends object> {
       this.#rest = undefined
       this.#taken = 0
     } else if (this.#taken >= takenMin && this.#taken * 2 >= this.#rest.length) {
-      // One that is never empty must not keep all that it ever held.
+      // A queue that never becomes empty must not keep its old items.
       this.#rest = this.#rest.slice(this.#taken)
       this.#taken = 0
     }
     return head
   }
 
-  /** Takes out one that need not be the first. */
+  /** Removes an item at any place. */
   remove(item: T): void {
     const items = this.items().filter((other) => other !== item)
     this.#clear()
@@ -63,7 +63,7 @@ export class SmallQueue<T extends object> {
     this.#taken = 0
   }
 
-  /** A copy, in order. */
+  /** A copy of the items, in order. */
   items(): readonly T[] {
     if (this.#head === undefined) return []
     return this.#rest === undefined ? [this.#head] : [this.#head, ...this.#rest.slice(this.#taken)]

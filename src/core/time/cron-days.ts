@@ -1,12 +1,12 @@
 import { type CronField, fieldShapes, parseField, parseValue, type Refusal } from "./cron-field.ts"
 
-// On which days of a month a cron expression falls. Beside numbers, a day of the month may be
+// The days of a month that a cron expression names. Beside numbers, a day of the month may be
 //   L      the last day            15W     the weekday (Monday to Friday) nearest to the 15th, within the month
 //   LW     the last weekday
 // and a day of the week
 //   FRIL   the last Friday         MON#2   the second Monday
-// Where both fields are restricted, a day that either of them names is one; where one of them has a `*`, also as `*/2`, a day
-// must satisfy both, as crontab(5) has it.
+// If both fields are restricted, a day counts if one of the fields names it. If one field has a `*`, also as `*/2`, a day must satisfy both. This is the
+// rule of crontab(5).
 
 export interface CronDays {
   readonly dates: DateField
@@ -15,7 +15,7 @@ export interface CronDays {
 
 interface DateField extends CronField {
   readonly last: boolean
-  /** Dates whose nearest weekday counts; 0 for the last weekday. */
+  /** Dates for which the nearest weekday counts; 0 stands for the last weekday. */
   readonly nearest: readonly number[]
 }
 
@@ -57,7 +57,7 @@ export function parseWeekdays(text: string, refuse: Refusal): WeekdayField {
   return { ...field, values: [...new Set(field.values.map((value) => value % 7))].sort((a, b) => a - b), lasts, nths }
 }
 
-/** Bit 0 for the first of the month. `firstWeekday` is the weekday of the first. */
+/** The days as bits, with bit 0 for the first of the month. `firstWeekday` is the weekday of the first. */
 export function daysOfMonth({ dates, weekdays }: CronDays, length: number, firstWeekday: number): number {
   const byDate = datesOfMonth(dates, length, firstWeekday)
   const byWeekday = weekdaysOfMonth(weekdays, length, firstWeekday)

@@ -1,21 +1,21 @@
-/** One field of a cron expression: numbers or names, in ranges, steps and lists. What the days alone have is in cron-days.ts. */
+/** One field of a cron expression: numbers or names, in ranges, steps and lists. cron-days.ts has the further forms of days. */
 
 export interface FieldShape {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** The first stands for `min`. */
+  /** The names of the values; the first name stands for `min`. */
   readonly names?: readonly string[]
 }
 
 export interface CronField {
-  /** In ascending order, each once. */
+  /** The values in ascending order, without duplicates. */
   readonly values: readonly number[]
-  /** Whether `*` is in it, also with a step. */
+  /** Whether the field has a `*`, also with a step. */
   readonly wild: boolean
 }
 
-/** An error about a part of the field. */
+/** Makes an error about a part of the field. */
 export type Refusal = (part: string, why: string) => Error
 
 const weekdayNames = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
@@ -29,7 +29,7 @@ export const fieldShapes = {
   weekday: { name: "day-of-week", min: 0, max: 7, names: weekdayNames },
 } satisfies Record<string, FieldShape>
 
-/** `special` takes the parts of the list that it understands. */
+/** Parses a field. `special` handles parts of the list that only one field has, and returns true for those. */
 export function parseField(text: string, shape: FieldShape, refuse: Refusal, special: (part: string) => boolean = () => false): CronField {
   const values = new Set<number>()
   let wild = false
@@ -53,14 +53,14 @@ function parseRange(range: string, part: string, shape: FieldShape, refuse: Refu
   const from = parseValue(first, part, shape, refuse)
   const to = parseValue(last, part, shape, refuse)
   if (from <= to) return [from, to]
-  // Sunday is 0 and 7: FRI-SUN ends on the one, 7-2 begins on the other.
+  // Sunday is 0 and 7: FRI-SUN ends on 7, and 7-2 begins on 0.
   if (shape.max === 7 && to === 0) return [from, 7]
   if (shape.max === 7 && from === 7) return [0, to]
   const [min = shape.min, max = shape.max] = shape.names?.includes(first) ? [shape.names[0], shape.names.at(-1)] : []
   throw refuse(part, `the range runs backwards: write ${first}-${max},${min}-${last}`)
 }
 
-/** A number or a name. */
+/** The value of a number or a name. */
 export function parseValue(text: string, part: string, shape: FieldShape, refuse: Refusal): number {
   const named = shape.names?.indexOf(text) ?? -1
   if (named >= 0) return shape.min + named

@@ -7,16 +7,15 @@ import { memo } from "../collections/memo.ts"
 //
 //   [second] minute hour day-of-month month day-of-week
 //
-// Without seconds, a time is a full minute. A field is `*` (or `?`), a number, a name (JAN-DEC, SUN-SAT, in any case), a range
-// `10-40`, a step `*/5` or `10-40/10`, or a list of these; Sunday is 0 and 7. For the days, see cron-days.ts. Which instants the
-// wall times are is the business of recurrence.ts.
+// Without seconds, a time is a full minute. A field is `*` (or `?`), a number, a name (JAN-DEC, SUN-SAT, in any case), a range `10-40`, a step `*/5` or
+// `10-40/10`, or a list of these. Sunday is 0 and 7. cron-days.ts has the rules for days. recurrence.ts turns wall times into instants.
 
 export interface Cron extends CronDays {
   readonly seconds: readonly number[]
   readonly minutes: readonly number[]
   readonly hours: readonly number[]
   readonly months: readonly number[]
-  /** Whether the hour is `*` or has one with a step. */
+  /** Whether the hour is `*`, also with a step. */
   readonly hasWildHour: boolean
 }
 
@@ -72,12 +71,12 @@ function accepted({ name, min, max, names }: FieldShape): string {
 }
 
 const dayMs = 86_400_000
-/** What a Date can hold. */
+/** The latest instant that a Date can hold. */
 const wallMax = 8.64e15
-/** The calendar repeats itself after these: what has not come by then never comes. */
+/** The days after which the calendar repeats itself. An expression that has no time within them never has one. */
 const cycleYears = 400
 
-/** The first wall time at `from` or later. Undefined if there is none that a Date could hold. */
+/** The first wall time at `from` or later. Undefined: there is none that a Date can hold. */
 export function nextWallTime(cron: Cron, from: number): number | undefined {
   if (from > wallMax) return undefined
   const start = Math.max(from, -wallMax)
@@ -94,7 +93,7 @@ function wallTime(cron: Cron, day: number, fromSecond: number): number {
   return day * dayMs + (nextTimeOfDay(cron, fromSecond) ?? 0) * 1000
 }
 
-/** In seconds since midnight. */
+/** The first time of day at `from` or later, in seconds since midnight. */
 function nextTimeOfDay({ hours, minutes, seconds }: Cron, from: number): number | undefined {
   const fromHour = Math.floor(from / 3600)
   const fromMinute = Math.floor(from / 60) % 60
@@ -109,13 +108,13 @@ function nextTimeOfDay({ hours, minutes, seconds }: Cron, from: number): number 
   return laterHour === undefined ? undefined : laterHour * 3600 + (minutes[0] ?? 0) * 60 + (seconds[0] ?? 0)
 }
 
-/** In days since 1970, `from` included. */
+/** The first day at `from` or later, in days since 1970. */
 function nextDay(cron: Cron, from: number): number | undefined {
   const date = new Date(from * dayMs)
   const yearMax = date.getUTCFullYear() + cycleYears
   let year = date.getUTCFullYear()
   let month = date.getUTCMonth() + 1
-  // Bits of the days of the first month that are over.
+  // A mask of the days of the first month that are over.
   let over = (1 << (date.getUTCDate() - 1)) - 1
   while (year <= yearMax) {
     const found = next(cron.months, month)
@@ -134,7 +133,7 @@ function nextDay(cron: Cron, from: number): number | undefined {
   return undefined
 }
 
-/** Of the first of a month, since 1970, in the Gregorian calendar. March is the first month here, so that the leap day is the last of its year. */
+/** The days from 1970 to the first of a month, in the Gregorian calendar. Years start in March here, so that the leap day is their last day. */
 function dayNumber(year: number, month: number): number {
   const shifted = month > 2 ? year : year - 1
   const leapDays = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400)

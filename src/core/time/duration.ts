@@ -1,14 +1,14 @@
 import { PerdureError } from "../errors.ts"
 import { shown } from "../workflow/input-limits.ts"
 
-/** Durations as people write them: milliseconds as a number, or a number with a unit. */
+/** Parses and formats durations. */
 
 type ShortUnit = "ms" | "s" | "m" | "h" | "d" | "w"
 type LongUnit = "millisecond" | "second" | "minute" | "hour" | "day" | "week"
 
 /**
  * A length of time: milliseconds as a number (`500`), or a number with a unit: `"500ms"`, `"30s"`, `"5m"`, `"24h"`, `"7d"`, `"2w"`, `"1 hour"`,
- * `"5 minutes"`. What is none throws `BAD_DURATION`.
+ * `"5 minutes"`. Any other value throws `BAD_DURATION`.
  */
 export type Duration =
   | number
@@ -25,7 +25,7 @@ const hour = 60 * minute
 const day = 24 * hour
 const week = 7 * day
 
-/** A hundred thousand years: any instant plus this is still a valid Date. */
+/** The longest duration, a hundred thousand years: any present instant plus this is still a valid Date. */
 const durationMsMax = 36_500_000 * day
 
 const unitMs = new Map<string, number>([
@@ -39,7 +39,7 @@ const unitMs = new Map<string, number>([
 
 const form = /^(\d+(?:\.\d+)?) ?([a-z]+)$/
 
-/** In whole milliseconds. `what` names the value in the error, e.g. `sleep "nap"` or `retry.initialInterval`. */
+/** The duration in whole milliseconds. `what` names the value in the error, such as `sleep "nap"` or `retry.initialInterval`. */
 export function durationMs(value: Duration, what = "duration"): number {
   const ms = typeof value === "number" ? value : parse(value)
   if (ms >= 0 && ms <= durationMsMax) return Math.round(ms)
@@ -52,7 +52,7 @@ export function durationMs(value: Duration, what = "duration"): number {
   )
 }
 
-/** NaN for what is no duration. The type says string, but callers without types pass anything. */
+/** The milliseconds, or NaN for a value that is not a duration. Callers without types may pass anything. */
 function parse(value: unknown): number {
   const match = typeof value === "string" ? form.exec(value) : null
   return match === null ? NaN : Number(match[1]) * (unitMs.get(match[2] ?? "") ?? NaN)
@@ -65,7 +65,7 @@ const steps = [
   ["s", second],
 ] as const
 
-/** For people, at most two units, rounded down: "500ms", "1.5s", "1h 5m", "3d". */
+/** A duration for people, with at most two units, rounded down: "500ms", "1.5s", "1h 5m", "3d". */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`
   if (ms < second) return `${Math.floor(ms)}ms`

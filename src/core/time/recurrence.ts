@@ -1,16 +1,14 @@
-// Times that come again: by a cron expression in a time zone, or at a fixed interval.
+// Recurring times: by a cron expression in a time zone, or at a fixed interval.
 //
-// An interval is measured in real time, in whole milliseconds, one at least: its times are `anchor` plus any whole multiple of
-// it, also before the anchor. Cron times are full seconds of the clocks on the wall. What happens when these are set:
+// An interval is measured in real time, in whole milliseconds, at least one. Its times are `anchor` plus any whole multiple of it, also before the anchor.
+// Cron times are full seconds of local wall clocks. When these clocks are changed, the rules are:
 //
-// - Forward, so that times are skipped: if the expression names any of them, it fires once, at the instant of the jump. One with
+// - Clocks go forward, and times are skipped: if the expression names a skipped time, it fires once, at the instant of the change. An expression with
 //   a wildcard for its hour (`*` or `*/n`) does so only if it would not fire within the next hour anyway.
-// - Back, so that times come twice: an expression with fixed hours fires the first time only, one with a wildcard for its hour
-//   both times.
+// - Clocks go back, and times come twice: an expression with fixed hours fires the first time only, and one with a wildcard for its hour fires both times.
 //
-// So hourly work goes on hourly, daily work is done once a day, and nothing is left out. All hours as a range (0-23) are fixed
-// hours. Schedules are durable, and these rules with them: they never change. When the clocks of a zone are set is the host's
-// knowledge, and may change for the time ahead with its data.
+// So hourly work goes on hourly, daily work is done once a day, and no work is left out. A range of all hours (0-23) counts as fixed hours. Schedules are
+// durable, so these rules never change. The host knows when the clocks of a zone change, and its data for the future may change.
 
 import { type Cron, nextWallTime, parseCron } from "./cron.ts"
 import { type Duration, durationMs } from "./duration.ts"
@@ -19,29 +17,29 @@ import { instant } from "./instant.ts"
 import { type TimeZone, timeZone } from "./time-zone.ts"
 
 export interface CronRecurrence {
-  /** Five fields, or six with the second first, or a nickname such as `@daily`. */
+  /** The expression: five fields, or six with the second first, or a nickname such as `@daily`. */
   readonly cron: string
-  /** An IANA name; UTC by default. */
+  /** The time zone by its IANA name. Default: UTC. */
   readonly timeZone?: string
 }
 
 export interface IntervalRecurrence {
   readonly every: Duration
-  /** Milliseconds since 1970 of one of the times; by default 0, so that "every 15 minutes" is on the quarters of an hour. */
+  /** One of the times, in milliseconds since 1970. Default 0, so that "every 15 minutes" is on the quarters of an hour. */
   readonly anchor?: number
 }
 
 export type Recurrence = CronRecurrence | IntervalRecurrence
 
-/** What a Date can hold. */
+/** The latest instant that a Date can hold. */
 const atMax = 8.64e15
 
-/** The first time later than `after`, or undefined if there is none that a Date could hold. Throws BAD_SCHEDULE for what is no recurrence. */
+/** The first time later than `after`. Undefined: there is none that a Date can hold. Throws BAD_SCHEDULE for a wrong recurrence. */
 export function nextTime(recurrence: Recurrence, after: number): number | undefined {
   return sequence(recurrence)(instant(Math.floor(after), "after"))
 }
 
-/** The times later than `from`, until `to` (included), the earliest `limit` of them. */
+/** The first `limit` times later than `from` and not later than `to`. */
 export function timesBetween(recurrence: Recurrence, from: number, to: number, limit: number): number[] {
   const next = sequence(recurrence)
   const times: number[] = []
@@ -61,7 +59,7 @@ function sequence(recurrence: Recurrence): (after: number) => number | undefined
   }
 }
 
-/** The type says that it is one or the other, but callers without types pass anything. */
+/** Checks that exactly one kind of recurrence is given: callers without types may pass anything. */
 function isCron(recurrence: Recurrence | null | undefined): recurrence is CronRecurrence {
   const given = Object.keys(recurrence ?? {})
   if (given.includes("cron") && given.every((key) => key === "cron" || key === "timeZone")) return true
@@ -98,7 +96,7 @@ function nextInFixedHours(cron: Cron, zone: TimeZone, after: number): number | u
   while (wall !== undefined) {
     const at = zone.firstInstantOf(wall)
     if (at > after) return at
-    // `after` is in the second pass of times that come twice: what they name has fired. It goes on where the clocks were set back.
+    // `after` lies in the second pass of times that come twice, whose expressions have fired in the first pass. The search goes on behind that pass.
     const change = zone.changeBetween(at, after)
     wall = nextWallTime(cron, Math.max(wall + 1, change === undefined ? -Infinity : change.at + change.from))
   }
@@ -106,7 +104,7 @@ function nextInFixedHours(cron: Cron, zone: TimeZone, after: number): number | u
 }
 
 const hour = 3_600_000
-/** No clock was ever set back by more. */
+/** No zone has ever set its clocks back by more. */
 const setBackMax = 26 * hour
 
 function nextInWildHours(cron: Cron, zone: TimeZone, after: number): number | undefined {
@@ -115,7 +113,7 @@ function nextInWildHours(cron: Cron, zone: TimeZone, after: number): number | un
   let wall = nextWallTime(cron, after + offset + 1)
   while (wall !== undefined) {
     const at = wall - offset
-    // Clocks set back later than this show no time again that they have shown by `from`.
+    // A change of the clocks later than this cannot repeat a time that they have shown by `from`.
     const until = Math.min(at, from + setBackMax)
     const change = zone.changeBetween(from, until)
     if (change !== undefined) {
@@ -143,7 +141,7 @@ const units = [
   ["millisecond", 1],
 ] as const
 
-/** For people: "every 5 minutes", "0 9 * * MON-FRI in Europe/Berlin". */
+/** A recurrence for people: "every 5 minutes", "0 9 * * MON-FRI in Europe/Berlin". */
 export function describeRecurrence(recurrence: Recurrence): string {
   if (isCron(recurrence)) return `${recurrence.cron.trim()} in ${recurrence.timeZone ?? "UTC"}`
   const every = intervalMs(recurrence)

@@ -1,41 +1,41 @@
 import { dueTimes, instanceIdOf, nextDue, type Schedule, withMissed, withSkipped, withStarted } from "./schedule.ts"
 
-/** A time that is so little late was not missed: its worker was busy, or is just taking over. */
+/** A due time that is at most this late was not missed: its worker was busy, or is just taking over. */
 const promptMs = 10_000
 
-/** Without a catch-up window: how old the latest missed time may be to be fired. */
+/** The maximum age at which the latest missed time is still fired, if the schedule has no catch-up window. */
 const latestMs = 3_600_000
 
-/** Of one outage, no more missed times than this are counted. */
+/** At most this many missed times of one outage are counted. */
 const missedCountMax = 10_000
 
 export interface Situation {
   readonly id: string
   readonly now: number
-  /** The first due time that is not decided on. */
+  /** The first due time that is not decided yet. */
   readonly dueAt: number | undefined
-  /** Of `running`, those that are not over. */
+  /** The instances of `running` that have not ended. */
   readonly live: readonly string[]
-  /** Times whose instance cannot be started: it exists already, or another has the key that only one may have. */
+  /** Times whose instance cannot be started, because it exists already or another instance has its singleton key. */
   readonly taken: ReadonlyMap<number, "exists" | "singleton">
 }
 
-/** What a schedule becomes by one decision, and what hangs on it; all of it is written at once or not at all. */
+/** One decision of a schedule: its new state and the effects. All of it is written in one transaction. */
 export interface Decision {
   readonly schedule: Schedule
   readonly dueAt: number | undefined
-  /** The instance whose end is the next thing to look at. */
+  /** The instance whose end needs the next decision. */
   readonly awaits: string | undefined
-  /** The time to start an instance for. */
+  /** The due time for which an instance is started. */
   readonly start?: number
   /** Instances to cancel. */
   readonly cancels?: readonly string[]
-  /** It holds only if these are over, and these are not. */
+  /** The decision holds only if the instances of `ended` have ended, and those of `live` have not. */
   readonly ended?: readonly string[]
   readonly live?: readonly string[]
 }
 
-/** The next decision of a schedule: about a time that waits, else about its first due time, else about what it waits for. */
+/** The next decision of a schedule. A waiting time comes first, then the first due time; else the decision only says when to look again. */
 export function decide(before: Schedule, situation: Situation): Decision {
   const { dueAt, now } = situation
   const schedule = before.overlap === "allow" && before.waiting.length === 0 ? before : { ...before, running: situation.live }
@@ -58,7 +58,7 @@ function start(schedule: Schedule, at: number, dueAt: number | undefined, { id, 
   return { schedule: after, dueAt, awaits: awaited(id, after), ...(because === undefined ? { start: at } : undefined) }
 }
 
-/** A due time that comes while something runs. */
+/** Decides on a due time while an instance of the schedule is running. */
 function overlapped(schedule: Schedule, at: number, dueAt: number | undefined, { id }: Situation): Decision {
   const { overlap, waiting, running } = schedule
   const live = running.slice(0, 1)
@@ -69,7 +69,7 @@ function overlapped(schedule: Schedule, at: number, dueAt: number | undefined, {
   return { ...become({ ...superseded, waiting: [at] }), cancels: running }
 }
 
-/** The time to fire now, if one is not too old, with the older ones on record as missed. */
+/** The due time to fire now, if one is not too old. Older ones are recorded as missed. */
 function catchUp(schedule: Schedule, dueAt: number, now: number): { readonly at: number | undefined; readonly caughtUp: Schedule } {
   const oldest = now - Math.max(promptMs, schedule.catchUpMs ?? 0)
   if (dueAt >= oldest) return { at: dueAt, caughtUp: schedule }
@@ -82,12 +82,15 @@ function catchUp(schedule: Schedule, dueAt: number, now: number): { readonly at:
   return { at, caughtUp: last === undefined ? schedule : withMissed(schedule, dueAt, last, missed.length) }
 }
 
-/** None is due in the last ten seconds: so there are few in the last hour, unless it is one of an hour that has many. */
+/** The latest due time of the last `latestMs`. In most cases few times are listed: none was due within the last `promptMs`, so the schedule fires rarely. */
 function latestOf(schedule: Schedule, dueAt: number, now: number): number | undefined {
   return dueTimes(schedule, Math.max(dueAt, now - latestMs), now, latestMs / 1_000 + 1).at(-1)
 }
 
-/** What is not there counts as over: a schedule that waits for nothing is looked at at once. */
+/**
+ * The instance whose end lets the waiting time start. If none is running, this is the instance of the waiting time itself: it does not exist yet, which
+ * counts as ended, so the schedule is decided on again at once.
+ */
 export function awaited(id: string, { waiting, running, paused }: Schedule): string | undefined {
   const [first] = waiting
   if (first === undefined || paused !== undefined) return undefined

@@ -2,20 +2,19 @@ import { PerdureError } from "../errors.ts"
 import { memo } from "../collections/memo.ts"
 
 /**
- * What the clocks on the wall show, and when. A wall time is written as the milliseconds since 1970 that a clock in UTC would
- * need to show the same: wall = instant + offset. What the offset is only Intl knows, and asking it takes microseconds: so a
- * zone remembers, for blocks of three days, the offset and when it changes. No zone has ever changed its offset twice within
- * three days (Freetown came nearest, in 1939), so a block that begins and ends alike has no change in it.
+ * Converts between instants and local wall times. A wall time is a number of milliseconds: wall = instant + offset. Only Intl knows the offset of a zone,
+ * and asking Intl takes microseconds. So a zone caches, for blocks of three days, the offset and the instant of its change. No zone has ever changed its
+ * offset twice within three days (Freetown came nearest, in 1939). So a block that starts and ends with one offset has no change in it.
  */
 
 const hour = 3_600_000
 const block = 72 * hour
-/** Offsets reach from Manila's -15:56 to Alaska's +15:02, both in the nineteenth century. */
+/** The largest offset: they reach from Manila's -15:56 to Alaska's +15:02, both in the nineteenth century. */
 const offsetMax = 16 * hour
-/** What a Date can hold. */
+/** The latest instant that a Date can hold. */
 const atMax = 8.64e15
 
-/** From the instant `at` on, the offset is `to` and no longer `from`. */
+/** A change of the offset: from the instant `at` on it is `to` and no longer `from`. */
 export interface OffsetChange {
   readonly at: number
   readonly from: number
@@ -35,7 +34,7 @@ export class TimeZone {
     return at < change.at ? change.from : change.to
   }
 
-  /** The first change of the offset later than `after`, and at `until` at the latest. */
+  /** The first change of the offset later than `after` and not later than `until`. */
   changeBetween(after: number, until: number): OffsetChange | undefined {
     for (let index = Math.floor(after / block); index * block < until; index++) {
       const change = this.#blockAt(index)
@@ -45,8 +44,8 @@ export class TimeZone {
   }
 
   /**
-   * When the clocks first show this time or a later one. For a time that they show twice, that is the first of the two; for a
-   * time that they skip, the instant at which they jump.
+   * The instant at which clocks first show this wall time or a later one. For a time that comes twice, this is the first of the two instants. For a time
+   * that is skipped, it is the instant of the change.
    */
   firstInstantOf(wall: number): number {
     let from = wall - offsetMax
@@ -62,7 +61,7 @@ export class TimeZone {
   }
 }
 
-/** A block owns a change at its end, and none at its start. For a block without one, a change that never comes. */
+/** The change of the offset inside a block, including its end but not its start. A block without a change has one that never comes. */
 function changeWithin(offsetOf: (at: number) => number, start: number, end: number): OffsetChange {
   const from = offsetOf(start)
   const to = offsetOf(end)
@@ -79,16 +78,16 @@ function changeWithin(offsetOf: (at: number) => number, start: number, end: numb
 
 const form = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
-/** "1/1/1970, GMT+01:00" is what Intl writes; "GMT" alone, or with +00:00, for none. */
+/** The offset in a text of Intl such as "1/1/1970, GMT+01:00". "GMT" alone, or with +00:00, means zero. */
 function offsetIn(text: string): number {
   const [, sign, hours = "0", minutes = "0", seconds = "0"] = form.exec(text) ?? []
   const ms = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
   return sign === "-" ? -ms : ms
 }
 
-/** By its IANA name. Throws for a name that this host does not know. */
+/** The zone with an IANA name. Throws if this host does not know the name. */
 export const timeZone: (name: string) => TimeZone = memo((name) => {
-  // The one that every host knows, whatever it was built with.
+  // Every host knows UTC, whatever time zone data it has.
   if (name === "UTC") return new TimeZone(() => 0)
   try {
     const format = new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" })

@@ -1,8 +1,8 @@
-/** Bytes <-> base64 text. */
+/** Encodes bytes as base64 text, and decodes them. */
 
 const chunkLength = 0x8000
 
-/** Newer platforms have it. */
+/** A method that newer platforms have. */
 type Bytes = Uint8Array & { toBase64?(): string }
 
 export function toBase64(bytes: Bytes): string {
@@ -12,7 +12,7 @@ export function toBase64(bytes: Bytes): string {
   return btoa(binary)
 }
 
-/** Undefined: it is not base64. */
+/** Decodes base64. Undefined: the text is not base64. */
 export function fromBase64(base64: string): Uint8Array<ArrayBuffer> | undefined {
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return undefined
   const binary = atob(base64)

@@ -3,7 +3,7 @@ import { PerdureError } from "../errors.ts"
 import { type Hidden, redacted } from "./redaction.ts"
 import type { PayloadCodecs } from "./payload-codecs.ts"
 
-/** A value as it is stored, which may be encoded by a codec: then it is decoded when somebody wants it, and written again as it is. */
+/** The payload of a stored text. A text that a codec has encoded is decoded when its value is needed, and is stored again without another encoding. */
 export function storedPayload(stored: Encoded, codecs: PayloadCodecs | undefined, isSensitive = false): Payload {
   return isCoded(stored) ? new CodedPayload(stored, codecs, isSensitive) : Payload.of(stored, isSensitive)
 }
@@ -45,12 +45,12 @@ class CodedPayload extends Payload {
   }
 }
 
-/** A codec is not there, or does not do what it should: no fault of the instance. */
+/** Whether the error is one of a codec that is missing or fails. Such an error is not a fault of the instance. */
 export function isCodecTrouble(error: unknown): error is PerdureError {
   return PerdureError.is(error, "CODEC_MISSING") || PerdureError.is(error, "CODEC_FAILED")
 }
 
-/** Of the text of a coded value. */
+/** Splits the text of an encoded value into the codec's id and the base64 of its bytes. */
 export function partsOf(coded: Encoded): { readonly id: string; readonly base64: string } {
   const colon = coded.indexOf(":")
   return { id: coded.slice(1, colon), base64: coded.slice(colon + 1) }

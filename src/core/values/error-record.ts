@@ -11,12 +11,12 @@ import {
 } from "../errors.ts"
 
 /**
- * Errors as plain records, and back. An error comes back as the built-in class of its name, a Perdure error with its brand
- * and class, any other as an Error that has its name.
+ * Turns errors into plain records and back. A built-in error comes back as its class, a Perdure error with its brand and class, and any other error as
+ * an `Error` that has its name.
  */
 export type ErrorRecord = { name: string; message: string; stack?: string; [field: string]: unknown }
 
-/** An error that has been made a record already, in place of one that cannot be stored as it is. */
+/** An error that is already a record, in place of an error that cannot be stored. */
 export class StoredError {
   readonly record: ErrorRecord
   readonly branded: boolean
@@ -27,7 +27,7 @@ export class StoredError {
   }
 }
 
-/** Also one of another realm, and a DOMException where that is no Error. */
+/** Whether the object is an error, also one of another realm, and a DOMException on platforms where that is not an Error. */
 export function isErrorObject(value: object): value is Error {
   if (value instanceof Error) return true
   const tag = Object.prototype.toString.call(value)
@@ -36,14 +36,14 @@ export function isErrorObject(value: object): value is Error {
 
 const special = new Set(["name", "message", "stack", "cause", "errors", "__proto__"])
 
-/** What says which error it is comes first: in a cycle the error is revived before the rest of its record. */
+/** The record of an error. Name and message come first: in a cycle, the error is revived before the rest of its record is read. */
 export function errorRecord(error: Error): ErrorRecord {
   const record = bareRecord(error)
   for (const key of fieldsOf(error)) record[key] = (error as unknown as Record<string, unknown>)[key]
   return record
 }
 
-/** Of an error, what its record holds beside the bare one. */
+/** The fields that the record of an error has beside those of the bare record. */
 export function fieldsOf(error: Error): string[] {
   const fields = Object.keys(error).filter((key) => !special.has(key))
   if ("cause" in error) fields.push("cause")
@@ -51,7 +51,7 @@ export function fieldsOf(error: Error): string[] {
   return fields
 }
 
-/** Name, message and stack only. */
+/** A record with only name, message and stack. */
 export function bareRecord(error: Error): ErrorRecord {
   const record: ErrorRecord = { name: textOr(error.name, "Error"), message: textOr(error.message, "") }
   if (typeof error.stack === "string") record.stack = error.stack
@@ -75,7 +75,7 @@ const perdureErrors = new Map<string, object>(
 
 const revived = new WeakMap<ErrorRecord, Error>()
 
-/** In a cycle this is called with a part of the record first, and again when the record is whole: both give the same error. */
+/** The error of a record. In a cycle, the function is called first with a part of the record and again with the whole record, and returns the same error. */
 export function reviveError(record: ErrorRecord, branded: boolean): Error {
   let error = revived.get(record)
   if (error === undefined) {
@@ -94,7 +94,7 @@ function newError({ name, message, stack }: ErrorRecord): Error {
   return error
 }
 
-/** The subclasses compute their messages: so only their prototype is taken. */
+/** The constructors of the subclasses compute their messages, so only the prototype is set. */
 function newPerdureError({ name, message, stack, code }: ErrorRecord): PerdureError {
   const error = new PerdureError(code as ErrorCode, message)
   const prototype = perdureErrors.get(name)

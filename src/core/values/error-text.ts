@@ -4,7 +4,7 @@ import type { AnyWorkflow } from "../workflow/workflow.ts"
 const messageLengthMax = 300
 const itemsMax = 10
 
-/** Whatever it is: `String` throws for objects without a usable toString, and repeats each part that a list refers to again. */
+/** Any value as text. `String` alone would throw for objects without a usable toString, and would repeat shared parts of a list. */
 export function textOf(value: unknown): string {
   try {
     if (!Array.isArray(value)) return String(value)
@@ -15,14 +15,14 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** What was thrown, in its own words. */
+/** The message of an error, or any other thrown value as text. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? textOf(thrown.message) : textOf(thrown)
 }
 
 const causesMax = 10
 
-/** What was thrown, with its stack and what caused it, for a log. */
+/** A thrown value with its stack and its causes, for a log. */
 export function stackOf(thrown: unknown): string {
   const texts: string[] = []
   for (let next = thrown; next !== undefined && texts.length < causesMax; next = next instanceof Error ? next.cause : undefined)
@@ -30,7 +30,7 @@ export function stackOf(thrown: unknown): string {
   return texts.join("\ncaused by ")
 }
 
-/** What the code of a workflow threw, as anybody may read it. */
+/** The message of an error of workflow code, redacted if the workflow's result is sensitive. */
 export function failureText(thrown: unknown, { options }: AnyWorkflow): string {
   if (options.sensitive?.result || isSensitiveError(thrown)) return "an error that is not shown"
   const message = messageOf(thrown).slice(0, messageLengthMax)

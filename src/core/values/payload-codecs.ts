@@ -5,24 +5,24 @@ import { messageOf } from "./error-text.ts"
 import { PerdureError } from "../errors.ts"
 
 /**
- * Encodes the texts of values before they reach a store, as by encryption or compression, and back. Synchronous: a turn is put together
- * between two looks at the journal, and nothing else of its instance may happen meanwhile.
+ * Encodes the texts of values before they reach a store, for example by encryption or compression, and decodes them. A codec is synchronous, because
+ * nothing else of an instance may happen while its turn is encoded.
  */
 export interface PayloadCodec {
-  /** Stored with each value: by it the codec that can decode it is found. Letters, digits and . _ - */
+  /** The codec's id, which is stored with each value, so that the right codec decodes it. It has letters, digits and . _ - */
   readonly id: string
-  /** Encodes the UTF-8 text of a value. What it throws is `CODEC_FAILED`, and nothing is stored. */
+  /** Encodes the UTF-8 text of a value. If it throws, the caller gets `CODEC_FAILED`, and nothing is stored. */
   encode(bytes: Uint8Array): Uint8Array
-  /** Gives back what `encode` was given. Throws if the bytes are not of its making, or the key is another. */
+  /** Returns the bytes that `encode` was given. Throws if the codec has not made the bytes, or had another key. */
   decode(bytes: Uint8Array): Uint8Array
 }
 
 const wellFormedId = /^[A-Za-z0-9._-]{1,64}$/
 
 /**
- * The codecs of an engine. The text of a value that one has encoded is
+ * The codecs of an engine. The text of an encoded value is
  *
- *   !<id>:<base64>     the id of the codec, and what it made of the UTF-8 of the value's text
+ *   !<id>:<base64>     the id of the codec, and its encoded bytes
  *
  * `undefined`, whose text is empty, is never encoded.
  */
@@ -30,7 +30,7 @@ export class PayloadCodecs {
   readonly #current: PayloadCodec | undefined
   readonly #byId = new Map<string, PayloadCodec>()
 
-  /** The current one encodes; all of them decode. */
+  /** `current` encodes; all codecs decode. */
   constructor(current: PayloadCodec | undefined, retired: readonly PayloadCodec[]) {
     this.#current = current
     for (const codec of current === undefined ? retired : [current, ...retired]) {
@@ -55,7 +55,7 @@ export class PayloadCodecs {
     return new TextDecoder().decode(attempt(id, "decode", () => codec.decode(bytes)))
   }
 
-  /** Rows of journals that are passed around have no use for it. */
+  /** Leaves the codecs out of JSON texts of journal rows. */
   toJSON(): undefined {
     return undefined
   }
@@ -76,7 +76,7 @@ function failed(id: string, what: string, cause: unknown): PerdureError {
   return new PerdureError("CODEC_FAILED", `codec "${id}" ${what}`, { details: { codec: id }, cause })
 }
 
-/** Callers without types pass anything. */
+/** Checks a codec: callers without types may pass anything. */
 function check(codec: Partial<PayloadCodec> | null | undefined): asserts codec is PayloadCodec {
   const { id, encode, decode } = codec ?? {}
   if (typeof id !== "string" || !wellFormedId.test(id)) throw new PerdureError("BAD_OPTION", "a codec has an id of 1 to 64 letters, digits and . _ -")

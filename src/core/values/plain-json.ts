@@ -1,12 +1,12 @@
 /**
- * Whether JSON.stringify and JSON.parse give a value back exactly as it is: a tree of plain objects and arrays of strings,
- * booleans, null and numbers that JSON has. Runs for every value that is stored, so it gives up early rather than be clever.
+ * Decides whether JSON.stringify and JSON.parse give a value back unchanged: a tree of plain objects and arrays, with strings, booleans, null and
+ * numbers that JSON has. The check runs for every stored value, so it gives up early.
  */
 
-/** Deeper values take the rich way, which tells cycles from depth. */
+/** Deeper values get the rich form, whose writer tells cycles from depth. */
 const depthMax = 64
 
-/** `unitsMax`: a value whose strings and keys have more UTF-16 units is not plain either. One string may stand in many places, and the text repeats it. */
+/** `unitsMax`: a value whose strings and keys have more UTF-16 units does not count as plain, because JSON repeats a string at each of its places. */
 export function isPlainJson(value: unknown, unitsMax = Infinity): boolean {
   const seen = new Seen()
   return isPlain(value, depthMax, seen) && seen.units <= unitsMax
@@ -32,14 +32,14 @@ function isPlain(value: unknown, depth: number, seen: Seen): boolean {
 
 type PlainObject = Readonly<Record<string, unknown>>
 
-/** A hole reads as undefined, which is not plain. */
+/** An array with holes is not plain, because a hole reads as undefined. */
 function isPlainArray(array: readonly unknown[] & { toJSON?: unknown }, depth: number, seen: Seen): boolean {
   if (Object.getPrototypeOf(array) !== Array.prototype || array.toJSON !== undefined) return false
   for (let i = 0; i < array.length; i++) if (!isPlain(array[i], depth, seen)) return false
   return true
 }
 
-/** `toJSON` is looked up, since one that is not enumerable would be called nevertheless. */
+/** `toJSON` is looked up by name, because JSON.stringify also calls one that is not enumerable. */
 function isPlainObject(object: PlainObject, depth: number, seen: Seen): boolean {
   if (Object.getPrototypeOf(object) !== Object.prototype || object["toJSON"] !== undefined) return false
   const keys = Object.keys(object)
@@ -51,15 +51,15 @@ function isPlainObject(object: PlainObject, depth: number, seen: Seen): boolean 
   return Object.getOwnPropertySymbols(object).length === 0
 }
 
-/** The objects met: one that is met twice is not part of a tree. Most values hold one or few, for which a scan beats a Set. */
+/** The objects that the check has met. An object that is met twice is not in a tree. Most values have few objects, for which a scan is faster than a Set. */
 class Seen {
-  /** UTF-16 units of the strings and keys met. */
+  /** The UTF-16 units of all strings and keys so far. */
   units = 0
   private first: object | undefined = undefined
   private few: object[] | undefined = undefined
   private many: Set<object> | undefined = undefined
 
-  /** False if it was there. */
+  /** Adds an object. False: it was met before. */
   add(value: object): boolean {
     if (this.many !== undefined) return this.many.size !== this.many.add(value).size
     if (this.first === undefined) {

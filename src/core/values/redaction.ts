@@ -1,7 +1,7 @@
-/** What stands in the place of a value that is not shown. Plain data, so that it says the same in JSON. */
+/** The placeholder for a value that is not shown. It is plain data, so it is the same in JSON. */
 export type Hidden =
   | {
-      /** `"redacted"`: it was marked as sensitive. `"encoded"`: by a codec that this engine does not have, or that could not read it. */
+      /** `"redacted"`: the value is marked as sensitive. `"encoded"`: a codec has encoded it that this engine does not have, or that fails to decode it. */
       readonly $perdure: "redacted"
     }
   | {
@@ -12,22 +12,22 @@ export type Hidden =
 
 export const redacted: Hidden = Object.freeze({ $perdure: "redacted" })
 
-/** Whether a value that `describe`, `steps` or `history` shows is not the value itself, but stands in its place: it is sensitive, or cannot be decoded here. */
+/** Whether a value that `describe`, `steps` or `history` shows is a placeholder, because the real value is sensitive or cannot be decoded here. */
 export function isHidden(value: unknown): value is Hidden {
   if (typeof value !== "object" || value === null || !("$perdure" in value)) return false
   return value.$perdure === "redacted" || value.$perdure === "encoded"
 }
 
-/** Errors that came out of sensitive values: what they say must not come out another way. */
+/** Errors that may contain sensitive values. */
 const sensitiveErrors = new WeakSet<object>()
 
-/** Answers the error. */
+/** Marks an error as sensitive, and returns it. */
 export function markSensitive<T>(error: T): T {
   if (typeof error === "object" && error !== null) sensitiveErrors.add(error)
   return error
 }
 
-/** It, or what caused it, is of a sensitive value. */
+/** Whether the error, or one of its causes, is marked as sensitive. */
 export function isSensitiveError(error: unknown, depthMax = 10): boolean {
   if (typeof error !== "object" || error === null || depthMax === 0) return false
   if (sensitiveErrors.has(error)) return true
@@ -35,7 +35,7 @@ export function isSensitiveError(error: unknown, depthMax = 10): boolean {
   return error instanceof AggregateError && error.errors.some((one) => isSensitiveError(one, depthMax - 1))
 }
 
-/** As it may be logged. */
+/** The error as a log may show it. */
 export function shownError(error: unknown): unknown {
   return isSensitiveError(error) ? redacted : error
 }

@@ -4,12 +4,12 @@ import { RichReader } from "./rich-reader.ts"
 import { bytesOf, RichWriter, Unstorable } from "./rich-writer.ts"
 
 /**
- * Values that JSON does not have, in the form of the devalue package: it knows Date, Map, Set, BigInt, RegExp, URL, typed arrays, ArrayBuffer,
- * NaN, ±Infinity, -0, undefined, sparse arrays, cycles and repeated references. Three types are ours:
+ * Encodes values that JSON does not have, in the form of the devalue package. That form has Date, Map, Set, BigInt, RegExp, URL, typed arrays,
+ * ArrayBuffer, NaN, ±Infinity, -0, undefined, sparse arrays, cycles and repeated references. Perdure adds three types:
  *
- *   ["Buffer", bytes]          a Buffer of Node; a Uint8Array where the platform has no Buffer
+ *   ["Buffer", bytes]          a Buffer of Node; decoded as a Uint8Array on platforms without Buffer
  *   ["Error", record]          name, message, stack, own data fields, cause, errors
- *   ["PerdureError", record]   the same, of an error with Perdure's brand
+ *   ["PerdureError", record]   the same for an error with Perdure's brand
  */
 export function stringifyRich(value: unknown): string {
   return new RichWriter(storedForm).write(value)
@@ -25,7 +25,7 @@ const revivers = {
   PerdureError: (record: ErrorRecord) => reviveError(record, true),
 }
 
-/** Not every host has it; and core knows no types of a platform. */
+/** The class Buffer, if the host has one. Core has no types of a platform. */
 const buffers = (globalThis as { readonly Buffer?: { isBuffer(value: unknown): boolean; from(bytes: ArrayBuffer): Uint8Array } }).Buffer
 
 function storedForm(value: object): { readonly type: string; readonly value: ErrorRecord | ArrayBuffer } | undefined {
@@ -35,7 +35,7 @@ function storedForm(value: object): { readonly type: string; readonly value: Err
   return { type: PerdureError.is(value) ? "PerdureError" : "Error", value: errorRecord(value) }
 }
 
-/** What to tell the user about a value that `stringifyRich` refused. */
+/** The path and the message for a value that `stringifyRich` has refused. */
 export function describeUnserializable(problem: unknown, what: string): { path: string; message: string } {
   if (!(problem instanceof Unstorable)) {
     const tooDeep = problem instanceof RangeError && problem.message.includes("call stack")

@@ -1,7 +1,7 @@
 import { fromBase64 } from "./base64.ts"
 import { stands, textTypes, viewTypes } from "./rich-types.ts"
 
-/** Makes values of types that are not the format's own, out of what they are stored as. */
+/** Functions that make values of added types from their stored form, by the name of the type. */
 export type Revivers = Readonly<Record<string, (stored: never) => unknown>>
 
 type Listed = string | number | boolean | null | readonly unknown[] | Readonly<Record<string, number>>
@@ -9,15 +9,15 @@ type Listed = string | number | boolean | null | readonly unknown[] | Readonly<R
 const platform = globalThis as unknown as Readonly<Record<string, new (...args: readonly unknown[]) => unknown>>
 
 /**
- * Reads what `RichWriter` writes. Its text may come from anybody: whatever is wrong with it is refused, and nothing grows beyond what its
- * length allows.
+ * Reads the text of `RichWriter`. The text may come from an attacker: the reader refuses wrong text, and no value takes more memory than the length of the
+ * text justifies.
  */
 export class RichReader {
   readonly #revivers: Revivers
   readonly #list: readonly Listed[]
   readonly #root: number
   readonly #made = new Map<number, unknown>()
-  /** What revivers wait for. */
+  /** The values that revivers are waiting for. */
   readonly #reviving = new Set<number>()
 
   constructor(text: string, revivers: Revivers) {
@@ -43,7 +43,7 @@ export class RichReader {
     return type === -7 ? this.#sparse(place, rest) : this.#array(place, listed)
   }
 
-  /** Before what is inside it is made: that may refer to it. */
+  /** Stores a container before its members are made, because they may refer to it. */
   #keep<T>(place: number, value: T): T {
     this.#made.set(place, value)
     return value
@@ -77,7 +77,7 @@ export class RichReader {
     return this.#keep(place, madeOf(type, first, more))
   }
 
-  /** An error that refers to itself is revived with what is known of it, and again when all is. */
+  /** An error that refers to itself is revived first with the fields that are known, and again with all fields. */
   #revived(place: number, type: string, stored: unknown): unknown {
     const index = stored as number
     const revive = this.#revivers[type] as (value: unknown) => unknown
@@ -89,7 +89,7 @@ export class RichReader {
     return this.#keep(place, revive(value))
   }
 
-  /** Only what is no object itself can be. */
+  /** The primitive inside a boxed object. Any other value is refused. */
   #boxed(place: unknown): unknown {
     const listed = this.#list[place as number]
     if (typeof listed === "object" && !(Array.isArray(listed) && listed[0] === "BigInt")) throw invalid()
@@ -114,7 +114,7 @@ export class RichReader {
     return array
   }
 
-  /** An array that had its highest index once takes no more room than its members, however long it is. */
+  /** Reads a sparse array. Its highest index is set once, so that the platform stores the array by members and its memory does not depend on the length. */
   #sparse(place: number, [length, ...members]: readonly unknown[]): unknown[] {
     const array: unknown[] = []
     array[2 ** 32 - 2] = undefined

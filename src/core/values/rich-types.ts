@@ -1,6 +1,6 @@
-/** What both sides of the rich form know. */
+/** The constants that writer and reader of the rich form share. */
 
-/** Values that a negative number stands for in place of a reference. */
+/** Values that are written as a negative number instead of a reference. */
 export const stands: readonly (readonly [number, unknown])[] = [
   [-1, undefined],
   [-3, NaN],
@@ -15,5 +15,5 @@ export const viewTypes: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Those that are made from their text. */
+/** Types that are made from their text. */
 export const textTypes = /^(?:URL|URLSearchParams|Temporal\.(?:Duration|Instant|Plain(?:Date|Time|DateTime|MonthDay|YearMonth)|ZonedDateTime))$/

@@ -2,7 +2,7 @@ import { toBase64 } from "./base64.ts"
 import { quoted } from "../journal/json-text.ts"
 import { viewTypes, stands, textTypes } from "./rich-types.ts"
 
-/** What a value of a type that is not among those of the format is stored as; undefined: it is none. */
+/** Returns the stored form of a value of an added type. Undefined: the value has no added type. */
 export type Reducer = (value: object) => { readonly type: string; readonly value: unknown } | undefined
 
 export type Refusal = "type" | "promise" | "symbolKeys" | "protoKey"
@@ -21,18 +21,18 @@ export class Unstorable extends Error {
   }
 }
 
-/** Into an object, an array, or, by a key in a list of its own, a Map. */
+/** One step of a path: into an object, an array, or a Map. */
 type Step = string | number | readonly [unknown]
 
 /**
- * Writes the form of the devalue package: a list of all values that the root is made of, itself first, each of which refers to others by
- * their place in the list. What is there already is referred to again, so identity and cycles are kept.
+ * Writes the form of the devalue package: a list of all values inside the root, with the root first. Values refer to other values by their place in the
+ * list. A value that is in the list already is referred to again, so identity and cycles are kept.
  */
 export class RichWriter {
   readonly #reduce: Reducer
   readonly #texts: string[] = []
   readonly #places = new Map<unknown, number>()
-  /** The way to the value that is being written. */
+  /** The path to the value that is being written. */
   readonly #path: Step[] = []
 
   constructor(reduce: Reducer) {
@@ -44,7 +44,7 @@ export class RichWriter {
     return place < 0 ? String(place) : `[${this.#texts.join(",")}]`
   }
 
-  /** Where it is in the list; negative: it stands for itself. */
+  /** The place of a value in the list. A negative number stands for the value itself. */
   #put(value: unknown): number {
     for (const [place, own] of stands) if (Object.is(value, own)) return place
     const known = this.#places.get(value)
@@ -55,7 +55,7 @@ export class RichWriter {
     return place
   }
 
-  /** What is inside another value, by the step that leads to it. Few calls for each level, so that values may be deep. */
+  /** Writes a member of a value. Each level takes few calls, so that deep values do not overflow the stack. */
   #inside(step: Step, value: unknown): number {
     this.#path.push(step)
     const place = this.#put(value)
@@ -107,7 +107,7 @@ export class RichWriter {
     return this.#record(value as Readonly<Record<string, unknown>>)
   }
 
-  /** Holes are written one by one, or only what is between them, whichever is shorter. */
+  /** Writes either every hole or only the members between holes, whichever is shorter. */
   #array(array: readonly unknown[]): string {
     const { length } = array
     const filled = hasHoles(array) ? Object.keys(array).filter(isIndex) : undefined
@@ -140,12 +140,12 @@ export class RichWriter {
   }
 }
 
-/** As in JSON, and so that it may stand in HTML and in old JavaScript. */
+/** A string as in JSON, with further escapes so that it may stand in HTML and in old JavaScript. */
 function quotedRich(text: string): string {
   return quoted(text).replaceAll("<", "\\u003C").replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
 }
 
-/** What a genuine one has two prototypes of: an instance of a subclass has more, and would come back as something else. */
+/** Whether the value is an instance of the class itself. An instance of a subclass has a longer prototype chain, and would come back as another type. */
 const genuine = /^(?:Array|ArrayBuffer|Date|Map|RegExp|Set|URL|URLSearchParams)$/
 
 function tagOf(value: object): string {
@@ -159,7 +159,7 @@ function prototypeCount(value: object): number {
   return count
 }
 
-/** Only what the view shows: the rest of its buffer may be large, or somebody else's (Node pools Buffers). */
+/** The bytes of a view only. The rest of its buffer may be large, or may belong to other code, because Node pools Buffers. */
 export function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): ArrayBuffer {
   const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
   return isWhole ? buffer : new Uint8Array(new Uint8Array(buffer, byteOffset, byteLength)).buffer
@@ -170,7 +170,7 @@ function hasHoles(array: readonly unknown[]): boolean {
   return false
 }
 
-/** An array may have other keys, too: they are not stored. */
+/** The indexes of an array that have members. Other keys of the array are not stored. */
 function isIndex(key: string): boolean {
   const index = Number(key) >>> 0
   return String(index) === key && index < 2 ** 32 - 1

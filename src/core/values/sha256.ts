@@ -1,4 +1,4 @@
-/** SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Here since WebCrypto's is asynchronous; fast enough for short texts. */
+/** SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. WebCrypto has only an asynchronous one; this one is fast enough for short texts. */
 export function sha256(text: string): string {
   const blocks = padded(new TextEncoder().encode(text))
   const state = Int32Array.from(initial)
@@ -12,7 +12,7 @@ export function sha256(text: string): string {
   return hex
 }
 
-/** A one bit, zeros, and the length in bits, up to a multiple of 64 bytes. */
+/** Appends a one bit, zeros, and the length in bits, up to a multiple of 64 bytes. */
 function padded(bytes: Uint8Array): DataView {
   const blocks = new Uint8Array((((bytes.length + 8) >>> 6) + 1) << 6)
   blocks.set(bytes)
@@ -64,7 +64,7 @@ function rotate(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits))
 }
 
-/** The fractional parts of the square roots of the first 8 primes, and of the cube roots of the first 64. */
+/** The constants: the fractional parts of the square roots of the first 8 primes, and of the cube roots of the first 64. */
 const primes = firstPrimes(64)
 const initial = Int32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prime)))
 const constants = Int32Array.from(primes, (prime) => fraction(Math.cbrt(prime)))

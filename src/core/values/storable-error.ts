@@ -4,11 +4,11 @@ import { PerdureError } from "../errors.ts"
 import { stringifyRich } from "./rich-codec.ts"
 
 /**
- * What is left of a thrown thing that cannot be stored as it is. A failure has to reach the journal whatever it drags along:
- * sockets, requests, functions, getters that throw.
+ * Reduces a thrown value to a part that can be stored. A failure has to reach the journal even if its error refers to sockets, requests, functions, or
+ * getters that throw.
  */
 
-/** Members that cannot be stored are left out; something that is no error becomes an Error with its text. */
+/** Leaves out members that cannot be stored. A thrown value that is not an error becomes an Error with its text. */
 export function storableError(thrown: unknown): StoredError {
   if (typeof thrown === "object" && thrown !== null && isErrorObject(thrown)) return storeError(thrown, new Map(), 0)
   return new StoredError({ name: "Error", message: textOf(thrown) }, false)
@@ -16,7 +16,7 @@ export function storableError(thrown: unknown): StoredError {
 
 const textLengthMax = 16 * 1024
 
-/** The least that can be said of it: also for one that is too large. */
+/** Keeps only name, message and stack, also for an error that is too large. */
 export function bareError(thrown: unknown): StoredError {
   try {
     if (typeof thrown === "object" && thrown !== null && isErrorObject(thrown)) {
@@ -80,7 +80,7 @@ function copyMembers(from: object, keys: readonly string[], to: object, seen: Ma
       const kept = storable((from as Record<string, unknown>)[key], seen, depth + 1)
       if (kept !== omitted) (to as Record<string, unknown>)[key] = kept
     } catch {
-      // A getter that throws, or a value that devalue refuses: left out like the others.
+      // The member has a getter that throws, or a value that cannot be stored, so it is left out.
     }
   }
 }

@@ -1,9 +1,9 @@
 import { type ErrorCode, PerdureError } from "../errors.ts"
 
-/** Of the store, and over as soon as it answers again. */
+/** Errors of the store that end as soon as the store answers again. */
 export const passingTroubles: readonly ErrorCode[] = ["DATABASE_BUSY", "SHARD_FAILED", "STORE_UNREACHABLE"]
 
-/** Of the store, and no fault of whoever asked it: the next moment, or a person, may mend it. */
+/** Errors of the store that the caller has not caused. Time, or a person, may repair the store. */
 export const storeTroubles: readonly ErrorCode[] = [
   ...passingTroubles,
   "DATABASE_CORRUPT",

@@ -7,13 +7,13 @@ import { describeUnserializable, parseRich, stringifyRich } from "./rich-codec.t
 import { bareError, storableError } from "./storable-error.ts"
 
 /**
- * Values <-> text. The text of a value is durable, and one of
+ * Encodes values as text, and decodes them. The text of a value is durable. It is one of
  *
  *   (empty)    undefined
  *   JSON       a tree of plain JSON, as JSON.stringify writes it:  {"i":1}
- *   ~devalue   everything else, "~" and what devalue writes (see rich-codec.ts):  ~[{"at":1},["Date","2026-01-01T00:00:00.000Z"]]
+ *   ~devalue   every other value, "~" and the text of devalue (see rich-codec.ts):  ~[{"at":1},["Date","2026-01-01T00:00:00.000Z"]]
  *
- * Lone surrogates are escaped in both, so the text survives UTF-8.
+ * Lone surrogates are escaped in both forms, so UTF-8 keeps the text unchanged.
  */
 export type Encoded = string
 
@@ -22,11 +22,11 @@ const minus = 0x2d
 const tilde = 0x7e
 
 export interface EncodeOptions {
-  /** The root's name in errors: "input", "result" … */
+  /** The name of the value in errors: "input", "result" … */
   readonly what?: string
-  /** Of the UTF-8 text. */
+  /** The maximum bytes of the UTF-8 text. */
   readonly bytesMax?: number
-  /** The name of that limit, if it is not that of payloads. */
+  /** The name of that limit, if it is not `payloadBytesMax`. */
   readonly limit?: string
 }
 
@@ -55,20 +55,20 @@ export function decodeValue(encoded: Encoded): unknown {
   return JSON.parse(encoded) as unknown
 }
 
-/** The text is JSON of the value itself, or empty. */
+/** Whether the text is JSON of the value itself, or empty. */
 export function isPlainEncoded(encoded: Encoded): boolean {
   return encoded.charCodeAt(0) !== tilde
 }
 
 /**
- * What was thrown, whatever it is: never throws. Members of an error that cannot be stored are left out; anything else
- * that cannot be stored becomes an Error with its text.
+ * Encodes any thrown value, and never throws. Members of an error that cannot be stored are left out. Any other value that cannot be stored becomes an
+ * Error with its text.
  */
 export function encodeError(error: unknown, options?: EncodeOptions): Encoded {
   try {
     return encodeValue(error, options)
   } catch {
-    // Too large, or it carries something that cannot be stored.
+    // The error is too large, or has members that cannot be stored.
   }
   try {
     return encodeValue(storableError(error), options)
@@ -77,11 +77,11 @@ export function encodeError(error: unknown, options?: EncodeOptions): Encoded {
   }
 }
 
-/** The value of an entry, as text until somebody wants it. */
+/** The value of an entry. It is kept as text until it is needed. */
 export class Payload {
   static readonly undefined: Payload = new Payload("", false)
   protected readonly own: Encoded
-  /** Only the code may have it, and whoever waits for the result: nobody else is shown it. */
+  /** The value is sensitive: only the workflow's code and callers of `result()` get it. */
   readonly isSensitive: boolean
 
   protected constructor(own: Encoded, isSensitive: boolean) {
@@ -93,7 +93,7 @@ export class Payload {
     return this.own
   }
 
-  /** The text as a codec has encoded it, if one has. */
+  /** The text as a codec has encoded it. Undefined: no codec has. */
   get coded(): Encoded | undefined {
     return undefined
   }
@@ -102,7 +102,7 @@ export class Payload {
     return encoded === "" && !isSensitive ? Payload.undefined : new Payload(encoded, isSensitive)
   }
 
-  /** What was thrown, whatever it is. What comes from something sensitive is so itself. */
+  /** The payload of any thrown value. It is sensitive if the error is marked as sensitive. */
   static ofError(error: unknown, isSensitive = false): Payload {
     return Payload.of(encodeError(error), isSensitive || isSensitiveError(error))
   }
@@ -111,12 +111,12 @@ export class Payload {
     return this.own.length
   }
 
-  /** A fresh value each time: its owner may change it. */
+  /** The value, decoded anew at each call, because the caller may change it. */
   decode(): unknown {
     return decodeValue(this.text)
   }
 
-  /** An error for the code, which can be told from others if it is sensitive. */
+  /** The error for workflow code. It is marked if it is sensitive. */
   decodeError(): unknown {
     return this.isSensitive ? markSensitive(this.decode()) : this.decode()
   }
@@ -125,13 +125,13 @@ export class Payload {
     return Payload.of(this.own, true)
   }
 
-  /** The value as it may be shown to anybody. */
+  /** The value for everybody else: redacted if it is sensitive. */
   shown(): unknown {
     return this.isSensitive ? redacted : this.decode()
   }
 }
 
-/** Undefined: not a primitive that JSON has. */
+/** Encodes a primitive. Undefined: JSON does not have the value. */
 function encodePrimitive(value: unknown): Encoded | undefined {
   switch (typeof value) {
     case "string":
@@ -148,8 +148,8 @@ function encodePrimitive(value: unknown): Encoded | undefined {
 }
 
 /**
- * Undefined: not plain, or a getter threw; then the rich way says so. A value with very long strings takes the rich way as well: the rich form has
- * a string once that the value refers to many times.
+ * Encodes a plain value. Undefined: the value is not plain, or a getter has thrown, and the rich form is tried. A value with very long strings gets the
+ * rich form too, because that has a repeated string only once.
  */
 function encodePlain(value: unknown, bytesMax: number): Encoded | undefined {
   try {
@@ -179,7 +179,7 @@ function checkSize(encoded: Encoded, bytesMax: number, options: EncodeOptions | 
   )
 }
 
-/** Encoded text has no lone surrogates: two halves make four bytes. */
+/** The number of UTF-8 bytes. Encoded text has no lone surrogates, so each pair makes four bytes. */
 export function utf8Length(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {

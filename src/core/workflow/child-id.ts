@@ -2,7 +2,7 @@ import type { InstanceInfo } from "./context.ts"
 import { idempotencyKey } from "./idempotency-key.ts"
 import { sha256 } from "../values/sha256.ts"
 
-/** The id of a child that was given none: made of its parent's id, the run and the step, so that it is the same on replay. */
+/** The id of a child without an id of its own. It is made of the parent's id, the run and the step, so replay gives the same id. */
 export function childId(parent: InstanceInfo, step: string, lengthMax: number): string {
   const run = parent.run === 1 ? "" : `:r${parent.run}`
   const name = step.replaceAll("#", ".").replaceAll(/[^A-Za-z0-9._:@-]/g, "-")
@@ -10,7 +10,7 @@ export function childId(parent: InstanceInfo, step: string, lengthMax: number): 
   return readable.length <= lengthMax ? readable : sha256(`${parent.incarnation}\n${parent.run}\n${step}`).slice(0, Math.min(64, lengthMax))
 }
 
-/** Each attempt gives the child the same incarnation: so one that comes later, or has to do with it, knows it from a stranger with its id. */
+/** The incarnation of a child. Each attempt of the starting step gives the same one, so the parent can tell its child from another instance with the same id. */
 export function childIncarnation(incarnation: string, run: number, step: string): string {
   return idempotencyKey(sha256, incarnation, run, step).slice(0, 24)
 }

@@ -2,12 +2,12 @@ import { PerdureError } from "../errors.ts"
 import { nearestName } from "../arguments/nearest-name.ts"
 import type { WorkflowSettings } from "./workflow.ts"
 
-/** The types of events that a workflow declares; undefined: it declares none, and its instances take any. */
+/** The types of events that a workflow declares. Undefined: it declares none, and its instances accept any event. */
 export function declaredEvents(options: WorkflowSettings | undefined): readonly string[] | undefined {
   return options?.events && Object.keys(options.events)
 }
 
-/** Whether an instance with these declared events takes an event of that type. */
+/** Whether an instance with these declared events accepts an event of this type. */
 export function takesEvent(declared: readonly string[] | undefined, type: string): boolean {
   return declared === undefined || declared.includes(type)
 }

@@ -8,11 +8,11 @@
  *     }
  *     workflow("basket", async (ctx: Context<Events, void, Basket>) => …)
  *
- * Where nothing is declared (`unknown`), any name and any arguments compile.
+ * If nothing is declared (`unknown`), any name and any arguments compile.
  */
 
 type Functions<H, Kind extends string> = H extends { readonly [K in Kind]: infer F } ? F : unknown
-/** Of any number of arguments, whatever they are. */
+/** A function with any arguments. */
 type AnyFunction = (...args: never[]) => unknown
 
 type NameIn<F> = unknown extends F ? string : keyof F & string
@@ -24,12 +24,12 @@ type AnswerIn<F, Name, Untyped> = unknown extends F
       ? Awaited<ReturnType<F[Name]>>
       : never
     : never
-/** A handler that is set for a name: of the declared type, or of any, with the arguments that it says. */
+/** The type of a handler for a name: the declared type, or any function if nothing is declared. */
 type HandlerIn<F, Name, Args extends readonly unknown[], Answer> = unknown extends F ? (...args: Args) => unknown : (...args: ArgumentsIn<F, Name>) => Answer
 
 export type QueryName<H> = NameIn<Functions<H, "queries">>
 export type QueryArguments<H, Name> = ArgumentsIn<Functions<H, "queries">, Name>
-/** `Untyped`: what the caller says that the answer is, where no queries are declared. */
+/** The answer of a query. `Untyped` is the caller's type for it, if no queries are declared. */
 export type QueryAnswer<H, Name, Untyped = unknown> = AnswerIn<Functions<H, "queries">, Name, Untyped>
 export type QueryHandlerOf<H, Name, Args extends readonly unknown[]> = HandlerIn<Functions<H, "queries">, Name, Args, QueryAnswer<H, Name>>
 
@@ -46,5 +46,5 @@ export type UpdateHandlerOf<H, Name, Args extends readonly unknown[]> = HandlerI
 
 /** The names that `ctx.do` and `ctx.transaction` take. */
 export type StepName<H> = H extends { readonly steps: infer S extends string } ? S : string
-/** A step by its name, or by its id: one of several of a name, or one inside another. */
+/** A step by its name, or by its id if several steps have the name or the step is inside another step. */
 export type StepReference<H> = StepName<H> | (string extends StepName<H> ? string : `${StepName<H>}#${number}` | `${StepName<H>}/${string}`)

@@ -1,62 +1,62 @@
 import { durationMs, type Duration } from "../time/duration.ts"
 import { PerdureError } from "../errors.ts"
 
-/** What a workflow may say about how many of its instances run, and when. `In` is its input as the code sees it. */
+/** The options of a workflow's flow control: how many of its instances run, and when. `In` is the input as the code sees it. */
 export interface FlowOptions<In> {
-  /** So many instances at a time, of the workflow or of each key. Several limits hold all at once. */
+  /** How many instances may run at a time, of the workflow or of each key. Of several limits, all apply. */
   readonly concurrency?: number | ConcurrencyLimit<In> | readonly (number | ConcurrencyLimit<In>)[]
-  /** So many starts in a time, of the workflow or of each key. */
+  /** How many instances may start in a period, of the workflow or of each key. */
   readonly rateLimit?: RateLimit<In>
-  /** Higher first among those that wait; default 0. A start may say otherwise. */
+  /** The priority among waiting instances, higher first. Default 0. A start may give another one. */
   readonly priority?: number | FlowFunction<In, number>
-  /** A start waits for quiet; another one before then replaces its input. */
+  /** A start waits until no other start has come for a while; another start before then replaces its input. */
   readonly debounce?: Debounce<In>
-  /** At most one instance, or one of each key, that has not ended. */
+  /** Allows at most one instance that has not ended, of the workflow or of each key. */
   readonly singleton?: boolean | Singleton<In>
 }
 
 /** How many instances may run at a time. */
 export interface ConcurrencyLimit<In> {
-  /** Tells it apart from the workflow's other limits, also over deploys that add some or change their order. */
+  /** Identifies the limit among those of the workflow, also after a deploy that adds limits or changes their order. */
   readonly name?: string
-  /** How many at a time; a whole number from 1 on. */
+  /** The number of instances at a time; a whole number from 1 on. */
   readonly limit: number
-  /** Counts instances by what this gives of their input; default: all instances of the workflow. */
+  /** The function from an input to the key by which instances are counted. Default: all instances of the workflow count together. */
   readonly key?: FlowFunction<In, string>
-  /** Keeps its slot while it sleeps or waits, and with it those of the limits before; default: gives it back. */
+  /** The instance keeps the slot while it sleeps or waits, and also the slots of the limits before. Default: it releases them. */
   readonly hold?: boolean
 }
 
 /** How many instances may start in a time. */
 export interface RateLimit<In> {
-  /** How many in that time; a whole number from 1 on. */
+  /** The number of starts in the period; a whole number from 1 on. */
   readonly limit: number
-  /** The time. */
+  /** The period. */
   readonly per: Duration
-  /** Counts starts by what this gives of their input; default: all starts of the workflow. */
+  /** The function from an input to the key by which starts are counted. Default: all starts of the workflow count together. */
   readonly key?: FlowFunction<In, string>
 }
 
 /** How long a start waits for another one that replaces it. */
 export interface Debounce<In> {
-  /** It begins when no start has come for this long. */
+  /** The instance starts when no other start has come for this long. */
   readonly quiet: Duration
-  /** Since the first of these starts: then it begins in any case. */
+  /** The instance starts at the latest this long after the first of these starts. */
   readonly max?: Duration
-  /** Starts replace each other if this gives the same of their inputs; default: all of them do. */
+  /** The function from an input to a key. Starts with the same key replace each other. Default: all starts of the workflow do. */
   readonly key?: FlowFunction<In, string>
 }
 
-/** Of which instances there is at most one at a time. */
+/** Which instances exclude each other. */
 export interface Singleton<In> {
-  /** One for each text that this gives of the input; default: one of the workflow. */
+  /** The function from an input to a key; at most one instance has each key. Default: one instance of the workflow. */
   readonly key?: FlowFunction<In, string>
 }
 
-/** As a method, so that definitions of different inputs have a common type. */
+/** A function type that TypeScript compares like a method, so that definitions with different inputs have a common type. */
 export type FlowFunction<In, Out> = { of(input: In): Out }["of"]
 
-/** Stands for no limit: more than there can be. */
+/** A number that stands for "no limit". */
 export const unlimited = Number.MAX_SAFE_INTEGER
 
 const priorityMax = 1_000
@@ -69,17 +69,17 @@ export function concurrencyLimits<In>({ concurrency }: FlowOptions<In>): readonl
   return limits.map((limit) => (typeof limit === "number" ? { limit } : limit))
 }
 
-/** How many of its limits an instance keeps while it sleeps or waits: those up to the last that it holds on to. */
+/** How many slots an instance keeps while it sleeps or waits: those up to its last limit with `hold`. */
 export function keptAtRest(limits: readonly { readonly hold: boolean }[]): number {
   return limits.findLastIndex(({ hold }) => hold) + 1
 }
 
-/** Whether it says anything at all. */
+/** Whether the workflow has any option of flow control. */
 export function hasFlow({ concurrency, rateLimit, priority, debounce, singleton }: FlowOptions<never>): boolean {
   return (concurrency ?? rateLimit ?? priority ?? debounce ?? singleton) !== undefined
 }
 
-/** Throws where something is not as the types say: callers without types pass anything. */
+/** Throws if an option does not have its declared type: callers without types may pass anything. */
 export function checkFlowOptions(workflow: string, options: FlowOptions<never>): void {
   const of = (option: string) => `${option} of workflow "${workflow}"`
   const { rateLimit, priority, debounce, singleton } = options
@@ -124,7 +124,7 @@ export function checkRate(what: string, rate: { readonly limit: number; readonly
   if (durationMs(rate.per, `per in ${what}`) === 0) throw bad("rateLimit", `per in ${what} must be longer than nothing`)
 }
 
-/** An object, whose key is a function if it has one. */
+/** Checks that a value is an object, and that its `key`, if there is one, is a function. */
 function checkKeyed(option: string, what: string, value: { readonly key?: unknown } | null): void {
   if (typeof value !== "object" || value === null) throw bad(option, `${what} must be an object; it is ${value === null ? "null" : `of type ${typeof value}`}`)
   if (value.key !== undefined && typeof value.key !== "function") throw bad(option, `key in ${what} must be a function of the input`)

@@ -1,6 +1,5 @@
 /**
- * Names a step for whoever must not do it twice: the same for every attempt, another after a restart. `run` is the one that asked for it first.
- * `sha256`: of a text, in hex.
+ * The idempotency key of a step. It is the same for every attempt, and another one after a restart. `run` is the run that asked for the step first.
  */
 export function idempotencyKey(sha256: (text: string) => string, incarnation: string, run: number, step: string): string {
   return sha256(`${incarnation}\n${run}\n${step}`)

@@ -1,20 +1,20 @@
 import { PerdureError } from "../errors.ts"
 
-/** What an engine accepts, and the checks of the names that users choose. Every limit can be set; each has an error that names it. */
+/** The limits of an engine's inputs. Every limit can be set, and the error of each names it. */
 export interface Limits {
-  /** Characters of an id; more throw `BAD_ID`. Default 256. */
+  /** The maximum characters of an id; more throw `BAD_ID`. Default 256. */
   readonly idLengthMax: number
-  /** Characters of the name of a workflow; more throw `BAD_NAME`. Default 64. */
+  /** The maximum characters of a workflow's name; more throw `BAD_NAME`. Default 64. */
   readonly workflowNameLengthMax: number
-  /** Characters of the type of an event; more throw `BAD_NAME`. Default 100. */
+  /** The maximum characters of an event type; more throw `BAD_NAME`. Default 100. */
   readonly eventTypeLengthMax: number
-  /** Characters of the name of a step; more throw `BAD_NAME`. Default 256. */
+  /** The maximum characters of a step's name; more throw `BAD_NAME`. Default 256. */
   readonly stepNameLengthMax: number
-  /** Bytes of one input, result or event, encoded; more throw `PAYLOAD_TOO_LARGE`. Default 8 MiB. */
+  /** The maximum encoded bytes of one input, result or event; more throw `PAYLOAD_TOO_LARGE`. Default 8 MiB. */
   readonly payloadBytesMax: number
-  /** Bytes of the whole memo of an instance, encoded; more throw `PAYLOAD_TOO_LARGE`. Default 4 KiB. */
+  /** The maximum encoded bytes of an instance's memo; more throw `PAYLOAD_TOO_LARGE`. Default 4 KiB. */
   readonly memoBytesMax: number
-  /** Steps, sleeps and waits in one run; more fail it with `LIMIT_EXCEEDED`. Default 25,000. */
+  /** The maximum number of steps, sleeps and waits in one run; more fail the run with `LIMIT_EXCEEDED`. Default 25,000. */
   readonly stepsMax: number
 }
 
@@ -28,26 +28,26 @@ export const defaultLimits: Limits = {
   stepsMax: 25_000,
 }
 
-/** What a kind of name may consist of. */
+/** The characters that a kind of name may have. */
 interface Alphabet {
-  /** "an id", as the rule begins. */
+  /** The start of the rule's sentence, such as "an id". */
   readonly what: string
   readonly wellFormed: RegExp
   readonly notAllowed: RegExp
-  /** Besides letters and digits. */
+  /** The characters beside letters and digits. */
   readonly marks: string
 }
 
 const nameAlphabet: Alphabet = { what: "a name", wellFormed: /^\w[\w.:@-]*$/, notAllowed: /[^\w.:@-]/u, marks: ". _ : @ -" }
 
 /**
- * Ids stand unencoded in paths of URLs and unquoted in command lines, and name Durable Objects. So `/`, `?`, `#`, `%` and spaces are not
- * allowed, nor `+`, which many decode as a space, nor what a shell expands (`$ ! * ( ) ' | & ;`). Letters beyond ASCII have several encodings
- * that look alike.
+ * Ids stand unencoded in URL paths and unquoted in command lines, and they name Durable Objects. So ids have no `/`, `?`, `#`, `%` and spaces, no `+`,
+ * which many programs decode as a space, and no characters that a shell expands (`$ ! * ( ) ' | & ;`). They have no letters beyond ASCII, because some
+ * of these have several encodings that look alike.
  */
 const idAlphabet: Alphabet = { what: "an id", wellFormed: /^\w[\w.:@~=,-]*$/, notAllowed: /[^\w.:@~=,-]/u, marks: ". _ : @ - ~ = ," }
 
-/** An instance's id, or a schedule's. */
+/** Checks the id of an instance or a schedule. */
 export function checkId(id: string, lengthMax = defaultLimits.idLengthMax): void {
   const problem = problemOf(id, lengthMax, idAlphabet)
   if (problem !== undefined) throw new PerdureError("BAD_ID", `id ${shown(id)} ${problem}`, { details: { id } })
@@ -58,7 +58,7 @@ export function checkWorkflowName(name: string, lengthMax = defaultLimits.workfl
   if (problem !== undefined) throw new PerdureError("BAD_NAME", `workflow name ${shown(name)} ${problem}`, { details: { name } })
 }
 
-/** A task queue. */
+/** Checks the name of a task queue. */
 export function checkQueue(queue: string, lengthMax = defaultLimits.workflowNameLengthMax): void {
   const problem = problemOf(queue, lengthMax)
   if (problem !== undefined) throw new PerdureError("BAD_NAME", `task queue ${shown(queue)} ${problem}`, { details: { queue } })
@@ -73,7 +73,7 @@ const tagLengthMax = 128
 const tagsMax = 32
 const noTags: readonly string[] = []
 
-/** Tags to find instances by, each once. */
+/** Checks tags, and removes duplicates. */
 export function checkTags(tags: readonly string[] | undefined): readonly string[] {
   if (tags === undefined) return noTags
   if (!isList(tags)) throw new PerdureError("BAD_OPTION", `tags is ${shown(tags)}; give a list of strings`, { details: { option: "tags" } })
@@ -86,7 +86,7 @@ export function checkTags(tags: readonly string[] | undefined): readonly string[
   return unique
 }
 
-/** It tells an instance from others that have its id: whoever chooses it must not choose it twice. */
+/** Checks a request id. It becomes the incarnation of the instance, so a caller must never use it twice. */
 export function checkRequestId(requestId: string | undefined): string | undefined {
   if (requestId === undefined || (typeof requestId === "string" && /^[\w-]{16,64}$/.test(requestId))) return requestId
   throw new PerdureError("BAD_OPTION", `requestId ${shown(requestId)} is not random text of 16 to 64 letters, digits, _ and -`, {
@@ -94,7 +94,7 @@ export function checkRequestId(requestId: string | undefined): string | undefine
   })
 }
 
-/** What is wrong with a name of a bounded length, whatever its characters; undefined: nothing. Callers without types pass anything. */
+/** The problem of a name that may have any characters but has a maximum length. Undefined: none. Callers without types may pass anything. */
 export function lengthProblemOf(name: unknown, lengthMax: number): string | undefined {
   if (typeof name !== "string") return "is not a string"
   if (name === "") return Number.isFinite(lengthMax) ? `is empty; use 1 to ${lengthMax} characters` : "is empty; use at least one character"
@@ -111,7 +111,7 @@ function problemOf(name: string, lengthMax: number, { what, wellFormed, notAllow
   return `begins with ${JSON.stringify(name.charAt(0))}; ${rule}`
 }
 
-/** A value in an error message: text is quoted, and cut when long. Of an object only the type is told: its own code might throw. */
+/** A value for an error message. Text is quoted, and cut if it is long. For an object only its type is shown, because its getters might throw. */
 export function shown(name: unknown): string {
   if (typeof name === "object" && name !== null) return isList(name) ? "a list" : "an object"
   if (typeof name === "function") return "a function"
@@ -119,7 +119,7 @@ export function shown(name: unknown): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
 }
 
-/** False also for a proxy that was revoked, which cannot be asked. */
+/** Whether a value is an array. False for a revoked proxy, on which `Array.isArray` throws. */
 export function isList(value: unknown): value is readonly unknown[] {
   try {
     return Array.isArray(value)

@@ -1,9 +1,8 @@
 import { concurrencyLimits, type ConcurrencyLimit, type FlowOptions } from "./flow-options.ts"
 
 /**
- * What stores call the limits of a workflow. Slots, lines and numbers that were set belong to the name, so it must survive a deploy
- * that writes the limits in another order. A limit with a name of its own is known by that; the others by their place among themselves,
- * that of the whole workflow before those of keys.
+ * The names of a workflow's limits in stores. Slots, queues and overrides belong to the name, so a deploy that writes the limits in another order must not
+ * change it. A limit that its author has named has that name. The others are numbered, the limit of the whole workflow before limits with keys.
  */
 
 export const rateName = "rate"
@@ -18,12 +17,12 @@ export function nameOfGiven(name: string): string {
   return `${given}${name}`
 }
 
-/** The name that the workflow's author gave; undefined: none. */
+/** The name that the workflow's author has given. Undefined: the name is a number. */
 export function givenName(stored: string): string | undefined {
   return stored.startsWith(given) ? stored.slice(given.length) : undefined
 }
 
-/** With the names that stores know them by, and in an order that does not depend on how they are written. */
+/** The limits with their names in stores, in an order that does not depend on the order in the workflow's options. */
 export function namedLimits<In>(options: FlowOptions<In>): readonly (ConcurrencyLimit<In> & { readonly name: string })[] {
   const limits = concurrencyLimits(options)
   const unnamed = limits.filter(({ name }) => name === undefined).toSorted((a, b) => Number(a.key !== undefined) - Number(b.key !== undefined))

@@ -1,30 +1,30 @@
 import { durationMs, type Duration } from "../time/duration.ts"
 import { PerdureError } from "../errors.ts"
 
-/** When a failed attempt is tried again. Options of the engine, the workflow and the step merge into one policy per step. */
+/** How failed attempts are retried. Options of the engine, the workflow and the step are merged into one policy for each step. */
 
 export interface RetryFields {
-  /** All attempts that end, the first one included; one that a crash cuts off does not count. Infinity: for ever. Default 3. */
+  /** The maximum number of attempts that end, including the first one. An attempt that a crash interrupts does not count. Infinity: no maximum. Default 3. */
   readonly maxAttempts?: number
   /** The time before the second attempt. Default 1 second. */
   readonly initialInterval?: Duration
-  /** No time between two attempts is longer. Default 5 minutes. */
+  /** The maximum time between two attempts. Default 5 minutes. */
   readonly maxInterval?: Duration
   /** How the time between attempts grows. Default `"exponential"`. */
   readonly backoff?: Backoff
-  /** What an exponential interval is multiplied by each time; at least 1. Default 2. */
+  /** The factor of an exponential interval; at least 1. Default 2. */
   readonly backoffCoefficient?: number
   /** A fraction from 0 to 1: 0.1, the default, spreads an interval by ±10 %. */
   readonly jitter?: number
 }
 
-/** d = initialInterval, n = the attempt that failed: fixed = d, linear = d·n, exponential = d·c^(n−1). */
+/** The growth of intervals. With d = initialInterval, n = the number of failures, c = backoffCoefficient: fixed = d, linear = d·n, exponential = d·c^(n−1). */
 export type Backoff = "exponential" | "linear" | "fixed"
 
-/** The time until the next attempt, or false: no more. The step has failed, or waits for its next attempt, once a promise has settled. */
+/** Returns the time until the next attempt, or false for no further attempt. The engine awaits a promise. */
 export type RetryFunction = (error: unknown, attempt: number) => Duration | false | Promise<Duration | false>
 
-/** When a failed attempt is followed by another: fields that are merged with those of the workflow and the engine, or a function that decides alone. */
+/** The retry options: fields, which are merged with those of the workflow and the engine, or a function, which decides alone. */
 export type RetryOptions = RetryFields | RetryFunction
 
 export type RetryPolicy = RetryFunction | Intervals
@@ -41,8 +41,8 @@ interface Intervals {
 const defaults: Intervals = { maxAttempts: 3, initialMs: 1000, maxMs: 300_000, backoff: "exponential", coefficient: 2, jitter: 0.1 }
 
 /**
- * Later ones win, field by field. A function replaces everything before it; fields after a function begin from the defaults, except a jitter alone,
- * which says nothing about when to try again and leaves the function as it is.
+ * Merges options field by field; later options take precedence. A function replaces everything before it. Fields after a function start from the
+ * defaults, but a jitter alone leaves the function in place.
  */
 export function mergeRetry(engine?: RetryOptions, workflow?: RetryOptions, step?: RetryOptions): RetryPolicy {
   let policy: RetryPolicy = defaults
@@ -56,7 +56,7 @@ export function mergeRetry(engine?: RetryOptions, workflow?: RetryOptions, step?
   return policy
 }
 
-/** Throws what `mergeRetry` would throw for these. */
+/** Throws if `mergeRetry` would throw for these options. */
 export function checkRetry(retry: RetryOptions): void {
   mergeRetry(retry)
 }
@@ -78,7 +78,7 @@ function withFields(base: Intervals, options: RetryFields): Intervals {
   return {
     maxAttempts: maxAttempts ?? base.maxAttempts,
     initialMs,
-    // An interval that was asked for is not cut down to a default.
+    // The default maximum does not shorten an initial interval that the user gave.
     maxMs: maxInterval === undefined ? Math.max(base.maxMs, initialMs) : durationMs(maxInterval, "retry.maxInterval"),
     backoff: backoff ?? base.backoff,
     coefficient: backoffCoefficient ?? base.coefficient,
@@ -92,14 +92,14 @@ function bad(option: string, value: unknown, expected: string): PerdureError {
 }
 
 export interface Failure {
-  /** How many attempts ended in failure, this one included. */
+  /** How many attempts have failed, including this one. */
   readonly failures: number
   readonly error: unknown
-  /** In [0, 1). */
+  /** A random number in [0, 1). */
   readonly random: () => number
 }
 
-/** Milliseconds until the next attempt; undefined: there is none. A promise where the policy is a function that gives one. */
+/** The milliseconds until the next attempt. Undefined: there is none. A promise if the policy is a function that returns one. */
 export function nextRetryMs(policy: RetryPolicy, { failures, error, random }: Failure): number | undefined | Promise<number | undefined> {
   if (isNonRetryable(error)) return undefined
   if (typeof policy === "function") {
@@ -116,12 +116,12 @@ function answeredMs(answer: Duration | false): number | undefined {
 }
 
 function intervalOf({ backoff, initialMs, coefficient }: Intervals, failures: number): number {
-  // Not multiplied: after many failures the power is infinite, and 0 times that is no number.
+  // Zero is returned at once, because the power is infinite after many failures, and 0 times infinity is NaN.
   if (initialMs === 0 || backoff === "fixed") return initialMs
   return backoff === "linear" ? initialMs * failures : initialMs * coefficient ** (failures - 1)
 }
 
-/** By brand, or by name: dialects have errors of their own that are called so. */
+/** Recognises a `NonRetryableError` by brand or by name, because dialects have errors of their own with this name. */
 function isNonRetryable(error: unknown): boolean {
   if (PerdureError.is(error, "NON_RETRYABLE")) return true
   return error instanceof Error && error.name === "NonRetryableError"

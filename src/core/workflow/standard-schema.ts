@@ -3,11 +3,11 @@ import { PerdureError } from "../errors.ts"
 import { markSensitive } from "../values/redaction.ts"
 
 /**
- * The interface of Standard Schema, version 1 (https://standardschema.dev), which validation libraries such as Zod, Valibot and
- * ArkType implement: written down here, so that Perdure depends on none of them.
+ * The interface of Standard Schema, version 1 (https://standardschema.dev). Validation libraries such as Zod, Valibot and ArkType implement it, so
+ * Perdure depends on none of them.
  */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
-  /** What the standard asks of a schema: its version, its vendor, and the function that checks a value. */
+  /** The properties of a standard schema: its version, its vendor, and the function that checks a value. */
   readonly "~standard": StandardProps<Input, Output>
 }
 
@@ -15,7 +15,7 @@ interface StandardProps<Input, Output> {
   readonly version: 1
   readonly vendor: string
   readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-  /** For the compiler only. */
+  /** Types for the compiler only. */
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
 }
 
@@ -31,26 +31,26 @@ export type InferOutput<Schema extends StandardSchemaV1> = NonNullable<Schema["~
 
 export interface ValidateOptions {
   readonly code: "INVALID_INPUT" | "INVALID_EVENT"
-  /** What is validated, for the message: `input of workflow "order"`. */
+  /** The name of the value in the error message, such as `input of workflow "order"`. */
   readonly what: string
-  /** What is wrong with it may say what it is. */
+  /** The value is sensitive, so the error is marked as sensitive too: issues may contain the value. */
   readonly isSensitive?: boolean | undefined
 }
 
-/** One thing that is wrong, in `details.issues` of the error. */
+/** One problem of the value, in `details.issues` of the error. */
 export interface Issue {
-  /** As in code: `items[2].price`; empty for the value itself. */
+  /** The path inside the value, such as `items[2].price`; empty for the value itself. */
   readonly path: string
   readonly message: string
 }
 
-/** What the schema makes of the value: a promise only if the schema answers with one. */
+/** Checks a value and returns the schema's converted value. The result is a promise only if the schema returns one. */
 export function validate(schema: StandardSchemaV1, value: unknown, options: ValidateOptions): unknown {
   const result = schema["~standard"].validate(value)
   return isThenable(result) ? result.then((settled) => accept(settled, options)) : accept(result, options)
 }
 
-/** The same where nobody is there to see a schema fail: what it throws is an error like any other that it finds. */
+/** The same, but an error that the schema's code throws becomes an issue of the value. */
 export async function validateSafely(schema: StandardSchemaV1, value: unknown, options: ValidateOptions): Promise<unknown> {
   try {
     return await validate(schema, value, options)

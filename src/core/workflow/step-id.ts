@@ -2,15 +2,15 @@ import { PerdureError } from "../errors.ts"
 import { defaultLimits, lengthProblemOf, shown } from "./input-limits.ts"
 
 /**
- * The identity of a step: its name, after the id of the step that encloses it, and which call of that name there it is.
+ * The id of a step: its name, behind the id of the enclosing step, and the number of the call with this name from the second one on.
  *
  *   charge            the first "charge" of the workflow
  *   charge#2          the second
  *   order/charge      "charge" inside the step "order"
  *   order#2/a%2Fb     "a/b" inside the second "order"
- *   charge#rollback   what undoes "charge"
+ *   charge#rollback   the rollback of "charge"
  *
- * In names `%`, `/` and `#` are written %25, %2F and %23, so that every id reads one way only. Ids are in journals: this form is durable.
+ * In names `%`, `/` and `#` are written %25, %2F and %23, so every id can be read in one way only. Ids are in journals, so this form is durable.
  */
 
 const rollbackMark = "#rollback"
@@ -24,7 +24,7 @@ export function stepId(parent: string | undefined, name: string, occurrence: num
   return parent === undefined ? id : `${parent}/${id}`
 }
 
-/** The step that undoes a step. No name can make this id: occurrences are numbers. */
+/** The id of a step's rollback. No other step can have it, because occurrences are numbers. */
 export function rollbackId(id: string): string {
   return `${id}${rollbackMark}`
 }
@@ -33,12 +33,12 @@ export function isRollback(id: string): boolean {
   return id.endsWith(rollbackMark)
 }
 
-/** It undoes a step, or is inside what does. */
+/** Whether the step is a rollback, or is inside one. */
 export function isOfRollback(id: string): boolean {
   return id.includes(rollbackMark)
 }
 
-/** The name that the workflow gave to the step. */
+/** The name that the workflow's code has given the step. */
 export function stepName(id: string): string {
   const start = id.lastIndexOf("/") + 1
   const hash = id.indexOf("#", start)
@@ -46,7 +46,7 @@ export function stepName(id: string): string {
   return name.includes("%") ? name.replace(escapes, unescape) : name
 }
 
-/** It is inside another step. */
+/** Whether the step is inside another step. */
 export function isNested(id: string): boolean {
   return id.includes("/")
 }

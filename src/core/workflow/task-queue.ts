@@ -1,7 +1,7 @@
-/** The task queue of whoever names none. */
+/** The task queue of workers and instances that name none. */
 export const defaultQueue = "default"
 
-/** As instances have it: the default one is not written down. */
+/** The field of an instance's row. The default queue is not stored. */
 export function storedQueue(queue: string | undefined): { readonly queue?: string } | undefined {
   return queue === undefined || queue === defaultQueue ? undefined : { queue }
 }

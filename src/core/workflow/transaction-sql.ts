@@ -1,43 +1,43 @@
-/** What a database of the store holds, and what may stand for a `?` in a statement. */
+/** A value in a column, or for a `?` of a statement. */
 export type SqlValue = string | number | bigint | null | Uint8Array
 /** A row of a result: the value of each column by its name. */
 export type SqlRow = Record<string, SqlValue>
 
-/** What a statement has done. */
+/** The effect of a statement. */
 export interface SqlResult {
-  /** How many rows it inserted, updated or deleted. */
+  /** How many rows the statement has inserted, updated or deleted. */
   readonly changes: number | bigint
   /** The rowid of the row inserted last. */
   readonly lastInsertRowid: number | bigint
 }
 
 /**
- * The store's own SQL, inside the transaction of a step. One statement a call, with a `?` for each value. It is synchronous, and of
- * no use any more once the function has returned.
+ * SQL on the store's database, inside the transaction of a step. Each call runs one statement, with a `?` for each value. Calls are synchronous, and
+ * are refused after the function has returned.
  */
 export interface Sql {
-  /** Runs a statement, and tells what it changed. Throws `SQL_FAILED` in the words of SQLite, or `SQL_REFUSED` for what a transaction may not do, as `get` and `all` do. */
+  /** Runs a statement, and returns its effect. Like `get` and `all`, it throws `SQL_FAILED` with SQLite's message, or `SQL_REFUSED` for a statement that a transaction must not run. */
   run(sql: string, ...values: readonly SqlValue[]): SqlResult
-  /** The first row that a statement gives; undefined: it gives none. */
+  /** The first row of a statement's result. Undefined: the result is empty. */
   get<Row = SqlRow>(sql: string, ...values: readonly SqlValue[]): Row | undefined
-  /** All rows that a statement gives. */
+  /** All rows of a statement's result. */
   all<Row = SqlRow>(sql: string, ...values: readonly SqlValue[]): Row[]
 }
 
-/** Anything but a promise: one in its place would let go of the transaction before its work is done. */
+/** Any type but a promise. With a promise, the transaction would end before the function's work is done. */
 export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T
 
 /**
- * A client of `pg`, or what behaves like one, on whose connection a transaction is open. It is all that is asked of a client: an adapter
- * for a query builder needs nothing else.
+ * A client of `pg`, or an object that behaves like one, with a transaction open on its connection. This interface is all that Perdure needs of a client,
+ * so an adapter for a query builder has to implement nothing else.
  */
 export interface TransactionClient {
-  /** Runs one statement with `$1`, `$2` … for its values, on the connection of the transaction. */
+  /** Runs one statement on the connection of the transaction, with `$1`, `$2` … for its values. */
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: Record<string, unknown>[]; readonly rowCount: number | null }>
 }
 
 /**
- * The function of a transaction on PostgreSQL. That it is one is said by the type of its client, such as `PoolClient` of `pg`: a function
- * that says nothing is for SQLite, and synchronous.
+ * The function of a transaction on PostgreSQL. Its parameter has the type of a client, such as `PoolClient` of `pg`. A function whose parameter has no
+ * type annotation is one for SQLite, and is synchronous.
  */
 export type ClientFunction<Client, Step, T> = [Client] extends [never] ? never : (client: Client, step: Step) => Promise<T>

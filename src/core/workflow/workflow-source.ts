@@ -1,11 +1,11 @@
 import { PerdureError } from "../errors.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
-/** What an engine is given to execute: a definition, or something that gives one, such as a class of another dialect. */
+/** A workflow as engines accept it: a definition, or an object with a method `definition`, such as a workflow class. */
 export type WorkflowSource =
   | AnyWorkflow
   | {
-      /** The definition that it stands for. */
+      /** Returns the definition. */
       definition(): AnyWorkflow
     }
 
@@ -18,7 +18,7 @@ export function definitionOf(source: WorkflowSource): AnyWorkflow {
   )
 }
 
-/** Not by a brand: another copy of the package may have made it. */
+/** Recognises a definition by its shape, because another copy of the package may have made it. */
 export function isDefinition(value: unknown): value is AnyWorkflow {
   if (typeof value !== "object" || value === null) return false
   const { name, version, options, run } = value as Partial<Record<keyof AnyWorkflow, unknown>>

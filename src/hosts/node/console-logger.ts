@@ -3,7 +3,7 @@ import { safeLine, safeLines } from "../../core/values/safe-text.ts"
 import { isWrapper } from "../../core/values/user-stack.ts"
 import type { Logger } from "../../ports/host.ts"
 
-/** Warnings and errors to stderr; a library says nothing else unless asked to. */
+/** Writes warnings and errors to stderr, and drops other messages. */
 export const consoleLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -12,8 +12,8 @@ export const consoleLogger: Logger = {
 }
 
 /**
- * Of the data only an error is worth lines. An error that only wraps another says nothing that the message and the log line before it do not.
- * The message, and what was thrown, may hold stored text: no part of it begins a line of the log, or controls a terminal.
+ * The text of a log line. Of the data, only an error is written, without errors that only wrap another error. The message and the error may contain stored
+ * text, so they are escaped: no part of them begins a new line of the log or controls a terminal.
  */
 function lineOf(message: string, data: Record<string, unknown> | undefined): string {
   const error = data?.["error"]

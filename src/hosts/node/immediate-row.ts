@@ -1,21 +1,21 @@
 const lengthMax = 64
-/** Others are let in after so long. */
+/** After this time, other work of the process gets a turn of the event loop. */
 const turnMsMax = 1
 
 /**
- * Macrotasks that follow each other within one turn of the event loop. A turn costs a call to the system, which is more than what most
- * replayed steps cost; Node runs all microtasks between two immediates of a turn as well. Immediates that are asked for within a
- * turn come in the next one: so a row of them is asked for in advance, as long as the last ones were.
+ * Runs several macrotasks in one turn of the event loop. A turn costs a system call, which is more than most replayed steps cost. Node runs all microtasks
+ * between two immediates of one turn, so each immediate is a macrotask. An immediate that is requested during a turn runs in the next turn. So a row of
+ * immediates is requested in advance, as long as the last row was.
  */
 export class ImmediateRow {
   readonly #inContext: (run: () => void) => void
   readonly #now: () => number
   #waiting: (() => void)[] = []
   #length = 1
-  /** Those that are still to come. */
+  /** The immediates of the row that have not run yet. */
   #left = 0
   #served = 0
-  /** Of the row that counts; what is left of another does nothing. */
+  /** The number of the current row. Immediates of an earlier row do nothing. */
   #row = 0
   #beganAt = 0
 
@@ -49,7 +49,7 @@ export class ImmediateRow {
     this.#inContext(then)
   }
 
-  /** The rest of the row is not needed, or comes too late. */
+  /** Drops the rest of the row, which is not needed or comes too late. */
   #end(length: number): void {
     this.#length = length
     this.#left = 0

@@ -8,10 +8,10 @@ import { ImmediateRow } from "./immediate-row.ts"
 
 const timerMsMax = 2 ** 31 - 1
 
-/** Time, randomness and life from Node. */
+/** The host port on Node: time, randomness, timers and async scopes. */
 export class NodeHost implements Host {
   readonly log: Logger
-  /** The async context in which the engine was opened: user code sees it, whoever wakes the engine. */
+  /** The async context in which the engine was opened. User code sees this context, whatever call wakes the engine. */
   readonly #context = new AsyncResource("Perdure")
   readonly #inContext: (run: () => void) => void = AsyncLocalStorage.snapshot()
   readonly #row = new ImmediateRow(this.#inContext)
@@ -43,7 +43,7 @@ export class NodeHost implements Host {
     return performance.now()
   }
 
-  /** From a pool: a call to the system for a few bytes costs more than all that they are needed for. */
+  /** Random bytes from a pool, because a system call for a few bytes is expensive. */
   randomBytes(length: number): Uint8Array {
     if (length > this.#pool.length) return randomFillSync(new Uint8Array(length))
     if (this.#poolUsed + length > this.#pool.length) {
@@ -59,7 +59,7 @@ export class NodeHost implements Host {
     return createHash("sha256").update(text).digest("hex")
   }
 
-  // All that the engine does begins in one of these two: so user code is called in the context in which the engine was opened.
+  // All work of the engine starts in one of the next two methods, so user code runs in the context in which the engine was opened.
   quiesce(then: () => void, inARow = false): void {
     if (inARow) this.#row.add(then)
     else setImmediate(this.#inContext, then)
@@ -70,7 +70,7 @@ export class NodeHost implements Host {
     return () => clearTimeout(timer)
   }
 
-  /** `AsyncLocalStorage.run` copies the whole context twice, to enter and to leave. Leaving a resource only puts back what was there. */
+  /** Enters the scope by an async resource, because `AsyncLocalStorage.run` copies the whole context both on entry and on exit. */
   runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
     return this.#context.runInAsyncScope(enter, undefined, scope, run) as T
   }
@@ -80,7 +80,7 @@ export class NodeHost implements Host {
   }
 
   onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void {
-    // For good: what user code forgot may be rejected after its engine is closed, for instance because it was told to stop.
+    // The listener stays for good: a promise that user code forgot may reject after its engine is closed.
     if (!process.listeners("unhandledRejection").includes(contain)) process.on("unhandledRejection", contain)
     listeners.add(listener)
     return () => {
@@ -97,7 +97,7 @@ function enter<S extends Scope>(scope: S, run: (scope: S) => unknown): unknown {
   return run(scope)
 }
 
-/** Contains rejections that stem from user code of an engine, closed or not; for any other, what Node would have done without us is done. */
+/** Handles unhandled rejections of user code of any engine, open or closed. For other rejections it does what Node does by default. */
 function contain(reason: unknown): void {
   const scope = scopes.getStore()
   if (scope) {

@@ -6,7 +6,7 @@ import { SafeLogger } from "../safe-logger.ts"
 import { silentLogger } from "../silent-logger.ts"
 import { SteadyClock } from "../steady-clock.ts"
 
-/** Virtual time and seeded randomness. Time stands still until somebody advances it. */
+/** A host for tests with virtual time and seeded randomness. Time stands still until the test advances it. */
 export class SimulatedHost implements Host {
   readonly log: Logger
   readonly #timers = new MinHeap<SimulatedTimer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
@@ -39,13 +39,13 @@ export class SimulatedHost implements Host {
     return this.#monotonic
   }
 
-  /** Time passes while the process does nothing: no timer fires until time is advanced again. */
+  /** Lets time pass as if the process were frozen: no timer fires until time is advanced again. */
   freeze(ms: number): void {
     this.#wall += ms
     this.#monotonic += ms
   }
 
-  /** Somebody sets the wall clock, by so much. No time passes. */
+  /** Sets the wall clock forward or back. No time passes. */
   setWallClock(byMs: number): void {
     this.#wall += byMs
   }
@@ -82,7 +82,7 @@ export class SimulatedHost implements Host {
     return () => undefined
   }
 
-  /** When the next timer fires, if one is set. */
+  /** The time of the next timer. Undefined: none is set. */
   nextTimerAt(): number | undefined {
     for (;;) {
       const timer = this.#timers.peek()
@@ -91,7 +91,7 @@ export class SimulatedHost implements Host {
     }
   }
 
-  /** Moves time forward, firing timers in their order; `settle` runs before each, so that one's effects may set another. */
+  /** Advances time and fires timers in their order. `settle` runs before each timer, so that the effects of one timer may set another. */
   async advanceTo(target: number, settle: () => Promise<void>): Promise<void> {
     for (;;) {
       await settle()
@@ -124,7 +124,7 @@ interface Platform {
 
 const platform = globalThis as unknown as Platform
 
-/** Where the platform has it: without it user code is not told from the engine's callers, and nothing else is lost. */
+/** The storage of scopes, if the platform has AsyncLocalStorage. Without it, the engine cannot tell user code from its callers; all else works. */
 function scopeStorage(): ScopeStorage | undefined {
   const hooks = platform.process?.getBuiltinModule?.("node:async_hooks")
   return hooks && new hooks.AsyncLocalStorage()

@@ -1,4 +1,5 @@
 import type { Client } from "./client-api/client-api.ts"
+import { setCurrentProgram } from "./dialects/cloudflare-workflows/current-program.ts"
 import { executionContext } from "./dialects/cloudflare-workflows/execution-context.ts"
 import { program, syncSchedules, type DialectOptions, type WorkflowBindings, type WorkflowSources } from "./dialects/cloudflare-workflows/workflow-program.ts"
 import type { PublicEngine } from "./engine/public-engine.ts"
@@ -40,6 +41,7 @@ export async function openWorkflows<const W extends WorkflowSources, Env extends
   const dialect = retryDelay === undefined ? {} : { retryDelay }
   const { definitions, bindings, exports } = program(sources, dialect, client, () => ({ env, ctx: executionContext(exports, rest.log ?? console) }))
   const env = { ...given, ...bindings } as unknown as Env & WorkflowBindings<W>
+  setCurrentProgram({ env, exports })
   opening.engine = Perdure.open({ ...rest, workflows: definitions })
   const engine = await opening.engine
   if (rest.role !== "client") await syncSchedules(engine, sources)

@@ -1,4 +1,9 @@
+import { execFile } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
+import { promisify } from "node:util"
 import { NonRetryableError, openWorkflows, WorkflowEntrypoint, type WorkflowEvent, type WorkflowSources, type WorkflowStep } from "perdure/cloudflare-workflows"
 import { sqlite } from "perdure/sqlite"
 import { afterEach, describe, expect, it } from "vitest"
@@ -123,3 +128,41 @@ describe("a program for Cloudflare Workflows", () => {
     expect(calls).toBe(1)
   })
 })
+
+describe("a program that imports cloudflare:workers and cloudflare:workflows", () => {
+  it("runs under Node with the register hook", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-register-"))
+    try {
+      writeFileSync(join(folder, "program.mjs"), unchanged)
+      const run = (entry: string) =>
+        promisify(execFile)(process.execPath, ["--import", new URL(`../src/${entry}`, import.meta.url).href, join(folder, "program.mjs")], {
+          cwd: folder,
+          env: { ...process.env, OPEN_WORKFLOWS: new URL("../src/cloudflare-workflows.ts", import.meta.url).href },
+        })
+      expect((await run("cloudflare-workflows-register.ts")).stdout.trim()).toBe('{"status":"complete","output":["blue","NonRetryableError: no"]}')
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+const unchanged = `
+import { env, WorkflowEntrypoint } from "cloudflare:workers"
+import { NonRetryableError } from "cloudflare:workflows"
+
+class Painter extends WorkflowEntrypoint {
+  async run(event, step) {
+    const colour = await step.do("paint", async () => env.COLOUR)
+    const error = await step.do("fail", async () => { throw new NonRetryableError("no") }).catch(String)
+    return [colour, error]
+  }
+}
+
+const { openWorkflows } = await import(process.env.OPEN_WORKFLOWS)
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const { engine } = await openWorkflows({ workflows: { PAINTER: Painter }, env: { COLOUR: "blue" }, log })
+const instance = await env.PAINTER.create()
+for await (const _ of await instance.subscribe());
+console.log(JSON.stringify(await instance.status()))
+await engine.close()
+`

@@ -11,7 +11,7 @@ import { Documentation } from "../tools/house-rules/documentation.ts"
 import { readSourceFiles } from "../tools/house-rules/source-file.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
-const entryNames = ["client", "cloudflare", "cloudflare-workflows", "http", "postgres", "sqlite", "testing"]
+const entryNames = ["client", "cloudflare", "cloudflare-workflows", "cloudflare-workflows-vite", "http", "postgres", "sqlite", "testing"]
 
 /** What an example may use without declaring it, because it is read beside code that has it. */
 const names = `
@@ -40,6 +40,7 @@ import { BaseWorkflow, type Context, NonRetryableError, Perdure, PerdureError, t
 import { connect } from "perdure/client"
 import { createWorkflowRunner, workflowClient } from "perdure/cloudflare"
 import { cloudflareBindings, cloudflareWorkflows, openWorkflows, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "perdure/cloudflare-workflows"
+import { cloudflareModules } from "perdure/cloudflare-workflows-vite"
 import { createHttpApp, serve } from "perdure/http"
 import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"

@@ -269,6 +269,13 @@ const surfaces: Record<string, Surface> = {
     values: ["NonRetryableError", "WorkflowEntrypoint", "cloudflareBindings", "cloudflareWorkflows", "openWorkflows"],
     types: [],
   },
+  "src/cloudflare-workflows-vite.ts": { values: ["cloudflareModules"], types: ["CloudflareModulesPlugin"] },
+  "src/cloudflare-workflows-register.ts": { values: [], types: [] },
+  "src/cloudflare-workflows-module.ts": { values: ["NonRetryableError"], types: [] },
+  "src/cloudflare-workers-module.ts": {
+    values: ["DurableObject", "RpcTarget", "WorkerEntrypoint", "WorkflowEntrypoint", "env", "exports", "waitUntil"],
+    types: [],
+  },
   "src/sqlite.ts": { values: ["sqlite"], types: ["SqliteOptions"] },
   "src/testing.ts": {
     values: ["SimulationError", "checkJournals", "createTestEngine", "expectReplay", "memory", "simulate"],

@@ -115,7 +115,7 @@ function bytesMaxOf({ bodyBytesMax = bodyBytesMaxDefault }: HttpAppOptions): num
   throw new PerdureError("BAD_OPTION", `bodyBytesMax is ${shown(bodyBytesMax)}; give a number of bytes`, { details: { option: "bodyBytesMax" } })
 }
 
-/** An engine of this process has `parts`. Other clients have neither limits nor a logger. */
+/** An engine of this process has `components`. Other clients have neither limits nor a logger. */
 type MaybeEngine = Client & { readonly components?: Pick<EngineComponents, "settings" | "host"> }
 
 function payloadBytesMaxOf(client: MaybeEngine): number | undefined {

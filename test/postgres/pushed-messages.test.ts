@@ -45,7 +45,7 @@ it("an event from another process is not asked for by whoever runs the instance,
   const sent = statements()
   await client.get("i").sendEvent("go", { text: `it's "here"\u0000\ud800` })
   expect(await handle.result()).toEqual([{ text: `it's "here"\u0000\ud800` }])
-  expect(sent.alone()).toEqual(["mail.deliver", "consume.write"])
+  expect(sent.alone()).toEqual(["push.deliver", "consume.write"])
   expect(sent.all()).not.toContain("inbox")
 })
 
@@ -196,7 +196,8 @@ it("who may not read the tables hears that there is a message, and not what it s
     await stranger.query(`LISTEN "perdure ${schema}"`)
     await quiet()
     await one.directory.deliver([event("j", { payload: `"secret"` })])
-    while (told.length === 0) await delay(5)
+    // Notifications about earlier turns may come first.
+    while (!told.join().includes(`"j"`)) await delay(5)
     expect(told.join()).toContain(`"j"`)
     expect(told.join()).not.toContain("secret")
   } finally {

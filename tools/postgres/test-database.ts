@@ -99,7 +99,7 @@ export class TestDatabase {
 
   async #empty(schema: string): Promise<void> {
     const tables = await this.pool.query<{ name: string }>(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('meta', 'origin', 'mail_channel', 'function_set', 'test_clock')`,
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('meta', 'origin', 'push_channel', 'function_set', 'test_clock')`,
       [schema],
     )
     if (tables.rows.length > 0) await this.pool.query(tables.rows.map(({ name }) => `DELETE FROM ${schema}.${name}`).join(";"))

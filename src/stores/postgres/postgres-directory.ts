@@ -33,7 +33,7 @@ export class PostgresDirectory implements Directory {
     const { notifier } = this.#components
     const notification = notifier.notificationFor(messages)
     const [message] = messages
-    if (notification && "mail" in notification && message) return [await deliverWithPush(this.#components.calls, message, notification)]
+    if (notification && "pushPayload" in notification && message) return [await deliverWithPush(this.#components.calls, message, notification)]
     if (notification) return deliver(this.#database, this.#database, messages, notification)
     let mayBeDelivered = true
     try {

@@ -50,7 +50,7 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async unread(worker: string, limit: number): Promise<readonly string[]> {
-    const rows = await this.#database.all("unread", `SELECT id FROM ${this.#database.functions.instancesWithMail}($1, $2) AS id`, toText(worker), limit)
+    const rows = await this.#database.all("unread", `SELECT id FROM ${this.#database.functions.instancesWithMessages}($1, $2) AS id`, toText(worker), limit)
     return rows.map((row) => text(row, "id"))
   }
 

@@ -77,7 +77,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
       if (isUnreachable(error)) throw error
       return undefined
     })
-    const row = await database.get("channel.meta", `SELECT secret FROM ${database.schema}.mail_channel`)
+    const row = await database.get("channel.meta", `SELECT secret FROM ${database.schema}.push_channel`)
     await notifier.open(text(row ?? {}, "secret"))
     const components = createPostgresComponents(database, notifier, clock, new FunctionUse(database, context.log))
     return new PostgresStore(components, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })

@@ -6,9 +6,9 @@ const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flag
 describe("what a notification says", () => {
   it("comes out as it went in: letters, those who ended, who were let in, and who have messages", () => {
     for (const flags of [["w"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"], ["m1"], ["ma", "eb", "lc", "w"]]) {
-      const told = through(...flags)
-      expect(told.sender).toBe("me")
-      expect(told.flags.toSorted()).toEqual(flags.toSorted())
+      const sent = through(...flags)
+      expect(sent.sender).toBe("me")
+      expect(sent.flags.toSorted()).toEqual(flags.toSorted())
     }
   })
 
@@ -25,13 +25,13 @@ describe("what a notification says", () => {
   })
 
   it("of one message says whose it is, and whether it goes along; versions that know of no such thing read the same", () => {
-    for (const id of ["a", `with ":" and "quotes"`, `,"mail":1}`]) {
-      const { payload, payloadWithMail } = messagePayloads("me", id)
+    for (const id of ["a", `with ":" and "quotes"`, `,"pushed":1}`]) {
+      const { payload, payloadIfPushed } = messagePayloads("me", id)
       expect(payload).toBe(toPayload("me", new Set([`m${id}`])))
-      expect([isPushed(payload), isPushed(payloadWithMail)]).toEqual([false, true])
-      for (const told of [payload, payloadWithMail]) expect(fromPayload(told)).toEqual({ sender: "me", flags: [`m${id}`] })
+      expect([isPushed(payload), isPushed(payloadIfPushed)]).toEqual([false, true])
+      for (const sent of [payload, payloadIfPushed]) expect(fromPayload(sent)).toEqual({ sender: "me", flags: [`m${id}`] })
     }
-    expect(fromPayload(messagePayloads("me", "x".repeat(2_000)).payloadWithMail)).toEqual({ sender: "me", flags: ["w"] })
+    expect(fromPayload(messagePayloads("me", "x".repeat(2_000)).payloadIfPushed)).toEqual({ sender: "me", flags: ["w"] })
   })
 
   it("to those who wait it says nothing of who was let in", () => {

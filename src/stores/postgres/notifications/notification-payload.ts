@@ -27,15 +27,15 @@ export function toPayload(sender: string, flags: ReadonlySet<string>): string {
 }
 
 /** The payload about one message; and the payload that also says that the message itself was pushed. */
-export function messagePayloads(sender: string, instance: string): { readonly payload: string; readonly payloadWithMail: string } {
+export function messagePayloads(sender: string, instance: string): { readonly payload: string; readonly payloadIfPushed: string } {
   const id = JSON.stringify(instance)
   const { work, message } = NotificationKind
-  if (id.length * 3 > idsBytesMax) return { payload: `${sender}:${work}`, payloadWithMail: `${sender}:${work}` }
+  if (id.length * 3 > idsBytesMax) return { payload: `${sender}:${work}`, payloadIfPushed: `${sender}:${work}` }
   const list = `{"${message}":[${id}]`
-  return { payload: `${sender}:${message}:${list}}`, payloadWithMail: `${sender}:${message}:${list}${pushedMark}` }
+  return { payload: `${sender}:${message}:${list}}`, payloadIfPushed: `${sender}:${message}:${list}${pushedMark}` }
 }
 
-const pushedMark = `,"mail":1}`
+const pushedMark = `,"pushed":1}`
 
 /** The message itself was pushed as well. */
 export function isPushed(payload: string): boolean {

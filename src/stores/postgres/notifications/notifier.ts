@@ -10,7 +10,7 @@ import { ListenConnection, type NotifyingClient } from "./listen-connection.ts"
 import { fromPushedPayload, PushedMessages, toPushedPayload } from "./pushed-messages.ts"
 import { AdaptivePoll } from "./adaptive-poll.ts"
 import type { PostgresPool } from "../connection/pg.ts"
-import type { Notification, NotificationWithMail } from "../turns/instance-queries.ts"
+import type { Notification, PushNotification } from "../turns/instance-queries.ts"
 
 /** How long the other processes send `changed` after a process has said that it follows. A process that follows says so three times within this time. */
 const followedMs = 90_000
@@ -40,7 +40,7 @@ export class Notifier {
   readonly #listenPool: PostgresPool | undefined
   readonly #channel: string
   readonly #schema: string
-  #mailChannel: string | undefined
+  #pushChannel: string | undefined
   readonly #name = Math.random().toString(36).slice(2)
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
@@ -110,16 +110,16 @@ export class Notifier {
    * A notification for the transaction that delivers these messages, which saves a round trip. The transaction takes a lock on the whole database while it
    * commits. Undefined: such a notification was asked for a moment ago, and the caller calls `messagesDelivered` after the commit.
    */
-  notificationFor(messages: readonly NewMessage[]): Notification | NotificationWithMail | undefined {
+  notificationFor(messages: readonly NewMessage[]): Notification | PushNotification | undefined {
     const now = performance.now()
     const isTooSoon = now < this.#transactionalAt + transactionalGapMs
     this.#transactionalAt = now
     if (isTooSoon) return undefined
     this.#poll.speedUp()
     const [message] = messages
-    const mail = messages.length === 1 && message ? toPushedPayload(this.#name, message) : undefined
-    if (mail && message && this.#mailChannel !== undefined)
-      return { channel: this.#channel, ...messagePayloads(this.#name, message.instance), mailChannel: this.#mailChannel, mail }
+    const pushPayload = messages.length === 1 && message ? toPushedPayload(this.#name, message) : undefined
+    if (pushPayload && message && this.#pushChannel !== undefined)
+      return { channel: this.#channel, ...messagePayloads(this.#name, message.instance), pushChannel: this.#pushChannel, pushPayload }
     return { channel: this.#channel, payload: toPayload(this.#name, new Set(messages.map(({ instance }) => `${messageKind}${instance}`))) }
   }
 
@@ -171,7 +171,7 @@ export class Notifier {
   /** Connects for the first time. If the connection that listens has its own address, the store works without it until the address can be reached. */
   async open(secret: string): Promise<void> {
     // The secret may be copied with the tables into another schema, which must have another channel.
-    this.#mailChannel = createHash("sha256").update(`${secret} ${this.#schema}`).digest("base64url")
+    this.#pushChannel = createHash("sha256").update(`${secret} ${this.#schema}`).digest("base64url")
     try {
       await this.connect()
     } catch (error) {
@@ -185,7 +185,7 @@ export class Notifier {
     if (this.#listenPool === undefined) return this.#poll.start()
     const client = (await this.#listenPool.connect()) as NotifyingClient
     if (this.#closed) return client.release()
-    const channels = this.#mailChannel === undefined ? [this.#channel] : [this.#channel, this.#mailChannel]
+    const channels = this.#pushChannel === undefined ? [this.#channel] : [this.#channel, this.#pushChannel]
     const connection = new ListenConnection(client, channels, {
       onNotification: (payload, channel) => (channel === this.#channel ? this.#onNotification(payload) : this.#onPushed(payload)),
       onLost: (error) => this.#lost(connection, error),

@@ -17,27 +17,27 @@ describe("messages that come with the notification of them", () => {
   })
 
   it("are offered until somebody takes them", () => {
-    const mail = new PushedMessages()
+    const pushed = new PushedMessages()
     const offered: string[] = []
     const taker = (name: string, takes: boolean) => (_: Message) => offered.push(name) > 0 && takes
-    expect(mail.offer({ ...message, seq: 7 }, [taker("one", false), taker("other", true), taker("late", true)])).toBe(true)
+    expect(pushed.offer({ ...message, seq: 7 }, [taker("one", false), taker("other", true), taker("late", true)])).toBe(true)
     expect(offered).toEqual(["one", "other"])
-    expect(mail.offer({ ...message, seq: 8 }, [taker("one", false)])).toBe(false)
+    expect(pushed.offer({ ...message, seq: 8 }, [taker("one", false)])).toBe(false)
   })
 
   it("are unconfirmed from when a listener accepts them until a turn that consumes them is settled", () => {
-    const mail = new PushedMessages()
+    const pushed = new PushedMessages()
     const taking = turn("i", 3, { consumed: [7] })
     const seen: boolean[] = []
-    mail.offer({ ...message, seq: 7 }, [() => false])
-    expect(mail.hasUnconfirmed(taking)).toBe(false)
+    pushed.offer({ ...message, seq: 7 }, [() => false])
+    expect(pushed.hasUnconfirmed(taking)).toBe(false)
     // Also for whoever is so quick as to write it at once.
-    mail.offer({ ...message, seq: 7 }, [() => seen.push(mail.hasUnconfirmed(taking)) > 0])
+    pushed.offer({ ...message, seq: 7 }, [() => seen.push(pushed.hasUnconfirmed(taking)) > 0])
     expect(seen).toEqual([true])
-    expect(mail.hasUnconfirmed(taking)).toBe(true)
-    expect(mail.hasUnconfirmed(turn("i", 3))).toBe(false)
-    mail.settle([taking])
-    expect(mail.hasUnconfirmed(taking)).toBe(false)
+    expect(pushed.hasUnconfirmed(taking)).toBe(true)
+    expect(pushed.hasUnconfirmed(turn("i", 3))).toBe(false)
+    pushed.settle([taking])
+    expect(pushed.hasUnconfirmed(taking)).toBe(false)
   })
 
   it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
@@ -48,11 +48,11 @@ describe("messages that come with the notification of them", () => {
   )
 
   it("of very many whose turns were never written, no more are taken: inboxes are read", () => {
-    const mail = new PushedMessages()
-    const offer = (seq: number) => mail.offer({ ...message, seq }, [() => true])
+    const pushed = new PushedMessages()
+    const offer = (seq: number) => pushed.offer({ ...message, seq }, [() => true])
     for (let seq = 1; seq <= 10_000; seq++) expect(offer(seq)).toBe(true)
     expect(offer(10_001)).toBe(false)
-    mail.settle([turn("i", 3, { consumed: [1] })])
+    pushed.settle([turn("i", 3, { consumed: [1] })])
     expect(offer(10_001)).toBe(true)
   })
 })

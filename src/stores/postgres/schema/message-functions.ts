@@ -97,15 +97,15 @@ function defineInsertMessage(s: string, defineFunction: DefineFunction): string 
 }
 
 /**
- * Delivers one message, and notifies the listeners with the commit. If the message is alone in the inbox, `mail` carries the message itself: on a channel that
- * only roles that may read these tables know. The common channel then gets `payload_with_mail`, which says that the message was pushed.
+ * Delivers one message, and notifies the listeners with the commit. If the message is alone in the inbox, `push_payload` carries the message itself: on a channel that
+ * only roles that may read these tables know. The common channel then gets `payload_if_pushed`, which says that the message was pushed.
  */
 function defineDeliverAndNotify(s: string, defineFunction: DefineFunction, functions: Functions<"nowMs"> & Functions<"insertMessage">): string {
   return defineFunction(
     "deliver_and_notify",
     `(
     of_id text, of_incarnation text, of_kind text, of_at bigint, of_topic text, of_event_id text, of_payload text, is_checked boolean,
-    channel text, payload text, mail_channel text, payload_with_mail text, mail text
+    channel text, payload text, push_channel text, payload_if_pushed text, push_payload text
   ) RETURNS text LANGUAGE plpgsql ${byIndex} AS $$
   DECLARE
     inserted record;
@@ -122,11 +122,11 @@ function defineDeliverAndNotify(s: string, defineFunction: DefineFunction, funct
       INSERT INTO ${s}.inbox AS m (instance, kind, at, topic, event_id, payload)
       VALUES (found_key, of_kind, of_at, of_topic, of_event_id, of_payload) RETURNING m.seq INTO new_seq;
       -- pg_notify returns an empty value. An expression needs no statement of its own, as PERFORM would.
-      RETURN 'delivered' || pg_notify(mail_channel, mail || new_seq || '}')::text || pg_notify(channel, payload_with_mail)::text;
+      RETURN 'delivered' || pg_notify(push_channel, push_payload || new_seq || '}')::text || pg_notify(channel, payload_if_pushed)::text;
     END IF;
     inserted := ${functions.insertMessage}(of_id, of_incarnation, of_kind, of_at, of_topic, of_event_id, of_payload, is_checked, ${functions.nowMs}());
     IF inserted.is_alone AND inserted.outcome = 'delivered' THEN
-      PERFORM pg_notify(mail_channel, mail || inserted.new_seq || '}'), pg_notify(channel, payload_with_mail);
+      PERFORM pg_notify(push_channel, push_payload || inserted.new_seq || '}'), pg_notify(channel, payload_if_pushed);
     ELSE
       PERFORM pg_notify(channel, payload);
     END IF;

@@ -14,8 +14,8 @@ export function readFunctions(s: string, defineFunction: DefineFunction) {
       "owned_instances",
       `(worker text) RETURNS SETOF text LANGUAGE sql STABLE ${byIndex} AS $$ SELECT i.id FROM ${s}.instance i WHERE i.owner = worker $$`,
     ),
-    instancesWithMail: defineFunction(
-      "instances_with_mail",
+    instancesWithMessages: defineFunction(
+      "instances_with_messages",
       `(worker text, most bigint) RETURNS SETOF text LANGUAGE sql STABLE ${byIndex} AS $$
       SELECT i.id FROM ${s}.instance i WHERE i.owner = worker AND i.mail_at IS NOT NULL LIMIT most
     $$`,

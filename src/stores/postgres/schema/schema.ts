@@ -11,7 +11,7 @@ import { newToken } from "../reads/change-stream-token.ts"
  *   lease     one row per worker: when the lease ends, and when it was renewed
  *   offer     what each worker executes: workflows, versions and queues, as JSON. It is apart from the lease, because every claim writes the lease.
  *   origin    a token that the cursors of this store's changes carry
- *   mail_channel  one secret: only roles that may read it can hear and send the notifications that carry messages
+ *   push_channel  one secret: only roles that may read it can hear and send the notifications that carry messages
  *   function_set  one row per set of functions: the names of the functions, and when a process last noted that it uses the set (function-use.ts)
  *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
  *   schedule  one row per schedule; its input is long, and rarely written
@@ -147,8 +147,8 @@ export const migrations: readonly Migration[] = [
       ),
       `CREATE TABLE ${s}.lease (worker ${text} PRIMARY KEY, until bigint NOT NULL, renewed_at bigint)`,
       `CREATE TABLE ${s}.offer (worker ${text} PRIMARY KEY, offers text NOT NULL)`,
-      `CREATE TABLE ${s}.mail_channel (secret text NOT NULL)`,
-      `INSERT INTO ${s}.mail_channel VALUES (gen_random_uuid())`,
+      `CREATE TABLE ${s}.push_channel (secret text NOT NULL)`,
+      `INSERT INTO ${s}.push_channel VALUES (gen_random_uuid())`,
       `CREATE TABLE ${s}.function_set (hash text PRIMARY KEY, names text[] NOT NULL, used_at timestamptz NOT NULL)`,
       `CREATE TABLE ${s}.slot (limit_key ${text} NOT NULL, instance bigint NOT NULL, PRIMARY KEY (limit_key, instance))`,
       `CREATE TABLE ${s}.limits (

@@ -56,18 +56,18 @@ export interface Notification {
 }
 
 /** Delivers one message, and pushes it to the listeners with the commit if it is alone in the inbox (`deliver_and_notify`). */
-export async function deliverWithPush(calls: ListenConnectionCalls, message: NewMessage, notification: NotificationWithMail): Promise<Delivery> {
+export async function deliverWithPush(calls: ListenConnectionCalls, message: NewMessage, notification: PushNotification): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
-  const { channel, mailChannel, payloadWithMail, mail } = notification
+  const { channel, pushChannel, payloadIfPushed, pushPayload } = notification
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload), message.isChecked === true]
-  const values = [...of, channel, notification.payload, mailChannel, payloadWithMail, mail]
-  return (await calls.call("mail.deliver", "deliverAndNotify", values)) as Delivery
+  const values = [...of, channel, notification.payload, pushChannel, payloadIfPushed, pushPayload]
+  return (await calls.call("push.deliver", "deliverAndNotify", values)) as Delivery
 }
 
-export interface NotificationWithMail extends Notification {
-  readonly mailChannel: string
-  readonly payloadWithMail: string
-  readonly mail: string
+export interface PushNotification extends Notification {
+  readonly pushChannel: string
+  readonly payloadIfPushed: string
+  readonly pushPayload: string
 }
 
 /** Delivers the message, or creates the instance with the message. The caller has a transaction. */

@@ -47,7 +47,7 @@ export interface InstanceObjectOptions {
   openStore(site: StoreHooks): StoreProvider
 }
 
-/** What the store of an object calls in the object. */
+/** The methods of an object that its store calls. */
 export interface StoreHooks {
   /** The id of the object's instance. */
   readonly ownId: () => string | undefined

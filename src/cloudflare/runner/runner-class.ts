@@ -30,7 +30,7 @@ import type { ObjectRole } from "../store/object-name.ts"
 import type { ObjectState } from "../platform/platform.ts"
 import type { RunnerStub } from "../objects/object-rpc.ts"
 
-/** What `initialize` starts. */
+/** The request of `initialize`, which starts an instance. */
 export interface InitializeRequest {
   /** The name of the workflow. */
   readonly type: string
@@ -42,13 +42,13 @@ export interface InitializeRequest {
   readonly version?: string
 }
 
-/** What `deliverEvent` sends. */
+/** The request of `deliverEvent`, which sends an event. */
 export interface DeliverRequest {
   /** The type of the event. */
   readonly event: string
-  /** What the event carries. Default: undefined. */
+  /** The payload of the event. Default: undefined. */
   readonly payload?: unknown
-  /** An event sent twice with the same id is received once. Default: none, so that each call sends an event of its own. */
+  /** The id of the event. If two events have one id, the instance receives one of them. Default: none, so that each call sends an event of its own. */
   readonly eventId?: string
 }
 

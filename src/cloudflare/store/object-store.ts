@@ -28,7 +28,7 @@ export interface ObjectStoreOptions {
   readonly beforeFirstWrite: () => void
   /** Called after each write, before anything else can happen in the object. */
   readonly afterWrite: () => void
-  /** Of a schedule's object: its schedule, and how it reads instances. */
+  /** Only in the object of a schedule: the schedule, and a function that reads instances. */
   readonly scheduling?: { readonly schedules: ScheduleStore; readonly get: Directory["get"] }
 }
 

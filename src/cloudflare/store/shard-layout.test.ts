@@ -28,7 +28,7 @@ describe("the layout of shards", () => {
     const layout = new ShardLayout({ indexShards: 3, previousShards: [2, 3, 1] })
     expect(layout.names()).toEqual([["@index:3:0", "@index:3:1", "@index:3:2"], ["@index:2:0", "@index:2:1"], ["@index:1:0"]])
     expect(layout.names("a")).toEqual([[layout.shardOf("a")], [new ShardLayout({ indexShards: 2 }).shardOf("a")], ["@index:1:0"]])
-    expect(new ShardLayout({ previousShards: 4 }).tiers).toEqual([8, 4])
+    expect(new ShardLayout({ previousShards: 4 }).layouts).toEqual([8, 4])
   })
 
   it("refuses a number of shards that is none", () => {

@@ -18,13 +18,13 @@ const shardsMax = 1_000
 export class ShardLayout {
   readonly shards: number
   /** The numbers of shards of all layouts that are read: the current one first, then the earlier ones. */
-  readonly tiers: readonly number[]
+  readonly layouts: readonly number[]
 
   constructor({ indexShards = shardsDefault, previousShards = [] }: ShardOptions = {}) {
     const previous = typeof previousShards === "number" ? [previousShards] : previousShards
     for (const count of [indexShards, ...previous]) checkCount(count)
     this.shards = indexShards
-    this.tiers = [...new Set([indexShards, ...previous])]
+    this.layouts = [...new Set([indexShards, ...previous])]
   }
 
   /** The shard that an instance is published to. */
@@ -34,7 +34,7 @@ export class ShardLayout {
 
   /** The shards of each layout. With an id, only the shards that may list this instance. */
   names(id?: string): readonly (readonly string[])[] {
-    return this.tiers.map((count) =>
+    return this.layouts.map((count) =>
       id === undefined ? Array.from({ length: count }, (_, index) => shardName(count, index)) : [shardName(count, placeOf(id, count))],
     )
   }

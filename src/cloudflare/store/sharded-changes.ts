@@ -29,20 +29,20 @@ export class ShardedChanges {
 
   async read(after: string | undefined, limit: number, instance?: string): Promise<ShardedChangePage> {
     const places = new Map(after === undefined ? [] : fromShardCursor(after))
-    const tiers: ShardPage[][] = []
-    for (const names of this.#layout.names(instance)) tiers.push(await Promise.all(names.map((name) => this.#page(name, places, limit, instance))))
+    const layouts: ShardPage[][] = []
+    for (const names of this.#layout.names(instance)) layouts.push(await Promise.all(names.map((name) => this.#page(name, places, limit, instance))))
     const changes: Change[] = []
-    for (const tier of tiers.toReversed()) {
+    for (const pagesOfLayout of layouts.toReversed()) {
       const taken = new Map<ShardPage, number>()
-      for (const { change, page } of merged(tier).slice(0, limit - changes.length)) {
+      for (const { change, page } of merged(pagesOfLayout).slice(0, limit - changes.length)) {
         places.set(page.key, { seq: change.seq, mark: page.mark })
         taken.set(page, (taken.get(page) ?? 0) + 1)
         const { seq: _, incarnation: __, ...rest } = change
         changes.push({ ...rest, cursor: toShardCursor(places) })
       }
-      const isExhausted = tier.every((page) => page.isLast && (taken.get(page) ?? 0) === page.changes.length)
+      const isExhausted = pagesOfLayout.every((page) => page.isLast && (taken.get(page) ?? 0) === page.changes.length)
       if (!isExhausted) break
-      for (const { key, latest, mark, changes: last } of tier) places.set(key, { seq: Math.max(latest, last.at(-1)?.seq ?? 0), mark })
+      for (const { key, latest, mark, changes: last } of pagesOfLayout) places.set(key, { seq: Math.max(latest, last.at(-1)?.seq ?? 0), mark })
     }
     return { changes, cursor: toShardCursor(places) }
   }

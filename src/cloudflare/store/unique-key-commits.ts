@@ -10,7 +10,7 @@ export class UniqueKeyCommits {
   readonly #directory: ObjectStoreOptions["directory"]
   readonly #afterWrite: () => void
   /** True: the instance is running and has its keys. False: not known; the next turn reads it. */
-  #isUnderWay = false
+  #isRunning = false
 
   constructor(keys: Pick<SlotRequester, "withKeys">, directory: ObjectStoreOptions["directory"], afterWrite: () => void) {
     this.#keys = keys
@@ -21,16 +21,16 @@ export class UniqueKeyCommits {
   /** The keys that the instance needs before these turns are written. */
   async missingKeys(turns: readonly Turn[]): Promise<readonly UniqueUse[]> {
     const unique = turns[0] === undefined ? [] : await this.#missingFor(turns[0])
-    if (turns.some(({ state }) => state && isTerminal(state.status))) this.#isUnderWay = false
+    if (turns.some(({ state }) => state && isTerminal(state.status))) this.#isRunning = false
     return unique
   }
 
   async #missingFor({ instance, create, state }: Turn): Promise<readonly UniqueUse[]> {
     if (create) return create.flow?.unique ?? []
-    if (state === undefined || this.#isUnderWay || isTerminal(state.status)) return []
+    if (state === undefined || this.#isRunning || isTerminal(state.status)) return []
     const row = await this.#directory.get(instance)
-    this.#isUnderWay = row !== undefined && !isTerminal(row.status)
-    return this.#isUnderWay ? [] : (row?.flow?.unique ?? []).filter(({ kind }) => kind === "singleton")
+    this.#isRunning = row !== undefined && !isTerminal(row.status)
+    return this.#isRunning ? [] : (row?.flow?.unique ?? []).filter(({ kind }) => kind === "singleton")
   }
 
   async commit(turns: readonly Turn[], unique: readonly UniqueUse[], write: () => Promise<readonly TurnOutcome[]>): Promise<readonly TurnOutcome[]> {

@@ -3,7 +3,7 @@ import type { ChildEffects } from "./child-handles.ts"
 import type { Limits } from "../workflow/input-limits.ts"
 import type { AnyWorkflow } from "../workflow/workflow.ts"
 
-/** What an execution needs of its driver. */
+/** The driver of an execution, as the execution uses it. */
 export interface ExecutionEnvironment {
   readonly workflow: AnyWorkflow
   readonly info: InstanceInfo

@@ -104,7 +104,7 @@ export interface ChildLink {
   readonly onParentEnd: OnParentEnd
 }
 
-/** What the engine does with a running child when its parent ends. */
+/** The effect of a parent's end on a running child. */
 export type OnParentEnd = "cancel" | "terminate" | "abandon"
 
 /** The parent's step that is told when the instance ends. */

@@ -130,9 +130,9 @@ export interface UpdateOptions<Args extends readonly unknown[] = never[]> {
 export interface ChildOptions<In> {
   /** Unique in the engine; default: one made of the parent's id and the workflow's name. */
   readonly id?: string
-  /** What the child is given. Its workflow says whether it needs any. */
+  /** The input of the child. Its workflow decides whether an input is required. */
   readonly input?: In
-  /** What becomes of the child if it is not over when its parent is; default `"cancel"`. */
+  /** What the engine does with a running child when its parent ends. Default `"cancel"`. */
   readonly onParentEnd?: OnParentEnd
   /** The version, if the workflow is given by name. Default: the last registered version. */
   readonly version?: string
@@ -236,7 +236,7 @@ export interface Asks<Events = EventMap, Names extends string = string> {
 export interface ReceivedEvent<P = unknown> {
   /** The type that the sender named. */
   readonly type: string
-  /** What the event carries. */
+  /** The payload of the event. */
   readonly payload: P
   /** When the event was received, in milliseconds since 1970. */
   readonly receivedAt: number

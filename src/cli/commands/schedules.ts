@@ -55,7 +55,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
     .argument("<id>", "of the schedule")
     .requiredOption("-w, --workflow <name>", "what it starts")
     .option("--version <version>", "of the workflow, where no server knows the newest")
-    .option("--allow-unknown", "also a version that nobody knows yet: its instances wait for a worker that has it")
+    .option("--allow-unknown", "also a version that no process knows yet: its instances wait for a worker that has it")
     .option("--cron <expression>", "when, such as '0 2 * * *'")
     .option("--time-zone <zone>", "of the cron expression; default: UTC")
     .option("--every <duration>", "when, as an interval, such as 5m", duration("--every"))

@@ -14,7 +14,7 @@ export function addStart(program: Command, cli: Invocation): void {
     .option("-f, --input-file <file>", "read the input from a JSON file")
     .option("--id <id>", "of the instance; default: a random one")
     .option("--version <version>", "of the workflow; default: the newest")
-    .option("--allow-unknown", "also a version that nobody knows yet: it waits for a worker that has it")
+    .option("--allow-unknown", "also a version that no process knows yet: the instance waits for a worker that has it")
     .option("--delay <duration>", "start later, such as 5m", duration("--delay"))
     .option("--start-at <time>", "start at a time (ISO 8601)")
     .option("--timeout <duration>", "of the whole instance", duration("--timeout"))

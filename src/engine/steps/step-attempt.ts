@@ -46,9 +46,12 @@ export interface RetryDecision {
 }
 
 /**
- * One execution of a step's function, with its context, its limits of time and its end. One object has four roles, because there is one for every step:
- * the action after the commit of `step.started`, the async scope in which the function runs, the input of the runner's loop when the function has ended, and
- * the receiver of nested asks.
+ * One execution of a step's function, with its context, its limits of time and its end. There is one for every step, so one object has four roles:
+ *
+ *   AfterCommit   the function may run when `step.started` is durable
+ *   Scope         the async scope in which the function runs
+ *   AskSink       receives the nested asks of the function
+ *   RunnerInput   tells the runner's loop that the function has ended
  */
 export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
   readonly ask: DoAsk

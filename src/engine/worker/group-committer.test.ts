@@ -136,7 +136,7 @@ describe("the committer", () => {
     await finish()
     expect(results).toEqual(["b", "c"])
     expect(committer.idle).toBe(true)
-    expect(lines).toEqual(['what follows a turn of instance "a" failed: Error: a flaw'])
+    expect(lines).toEqual(['the reaction of instance "a" to the result of its turn failed: Error: a flaw'])
   })
 
   it("drops the queued turns when it is abandoned", async () => {

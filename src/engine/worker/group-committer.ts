@@ -36,8 +36,8 @@ const batchMax = 512
  *   submit    queues a turn, and schedules a run of the `MacrotaskQueue`
  *   flush     called after each run of that queue: sends the queued turns to the store as one batch
  *
- * While the store writes a batch, new turns queue up for the next one. `TurnWriter` submits one turn of an instance at a time, and the next one only after
- * the result, so the order of the turns of one instance does not depend on the order of batches.
+ * While the store writes a batch, new turns queue up for the next one. `TurnWriter` submits one turn of an instance at a time, and waits for its result.
+ * So the order of an instance's turns does not depend on the order of batches.
  *
  * If a batch fails, each half of it is sent again, down to single turns. So a turn that the store cannot write does not fail the others. That is safe,
  * because a turn has an id: a turn that the failed batch did write is answered with `committed` and is not written twice.
@@ -177,7 +177,7 @@ export class GroupCommitter implements Committer {
       listeners[at]?.onResult(result)
     } catch (error) {
       const instance = turns[at]?.instance
-      this.#log.error(`what follows a turn of instance "${instance}" failed`, { instance, error })
+      this.#log.error(`the reaction of instance "${instance}" to the result of its turn failed`, { instance, error })
     }
   }
 }

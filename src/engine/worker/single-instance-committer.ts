@@ -69,7 +69,7 @@ export class SingleInstanceCommitter implements Committer {
     try {
       listener.onResult(result)
     } catch (error) {
-      this.#log.error(`what follows a turn of instance "${turn.instance}" failed`, { instance: turn.instance, error })
+      this.#log.error(`the reaction of instance "${turn.instance}" to the result of its turn failed`, { instance: turn.instance, error })
     }
   }
 }

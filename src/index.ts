@@ -131,6 +131,7 @@ export type {
   WorkflowInfo,
 } from "./client-api/client-api.ts"
 export type { PublicEngine as Engine } from "./engine/public-engine.ts"
+export type { EnqueuedHook, EnqueuedInstance } from "./engine/enqueued-hook.ts"
 export type { TickOptions, TickResult } from "./engine/ticks.ts"
 export type {
   BackfilledFiring,

@@ -55,6 +55,8 @@ const surfaces: Record<string, Surface> = {
       "Duration",
       "Engine",
       "EngineOptions",
+      "EnqueuedHook",
+      "EnqueuedInstance",
       "EntryType",
       "ErrorCode",
       "EventMap",

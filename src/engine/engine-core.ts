@@ -5,6 +5,7 @@ import { InstanceControls } from "./instances/instance-controls.ts"
 import { type ResultWaiters, engineClosed } from "./instances/result-waiters.ts"
 import { ChildOperations } from "./children/child-operations.ts"
 import type { CoreComponents, EngineSpec, WorkerComponents } from "./engine-components.ts"
+import { withEnqueuedHook } from "./enqueued-hook.ts"
 import { codedStore, payloadCodecs } from "./payload-codec-store.ts"
 import { WorkflowRegistry } from "./workflow-registry.ts"
 import { type EngineOptions, type EngineSettings, engineSettings } from "./settings.ts"
@@ -42,7 +43,9 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
   })
   const host = kind.host(spec.host, opened)
   const settings = kind.settingsOnStore(requested, spec.options, opened)
-  const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
+  const coded = settings.codecs ? codedStore(opened, settings.codecs) : opened
+  const { onEnqueued } = spec.options
+  const store = onEnqueued ? withEnqueuedHook(coded, onEnqueued, () => host.now(), host.log) : coded
   const listeners: EngineListener[] = []
   const listener: WorkerOptions["listener"] = {
     onInstanceEnded: (id, entry) => {

@@ -43,7 +43,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
 
   private constructor(core: SharedStoreCore, spec: EngineSpec) {
     const { store, host, registry, worker, starter, settings } = core.components
-    const ticks = core.attach(new Ticks(spec, store, worker, (forTick) => Engine.open(forTick)))
+    const ticks = core.attach(new Ticks(spec, core.components, (forTick) => Engine.open(forTick)))
     const pollOptions = fallbackPollOptions(core.components)
     const updateWaiters = core.attach(new UpdateWaiters(store, host, pollOptions))
     const changes = core.attach(new ChangeFeed(store.directory, host, pollOptions))

@@ -3,6 +3,7 @@ import { durationMs, type Duration } from "../core/time/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkQueue, defaultLimits, type Limits } from "../core/workflow/input-limits.ts"
 import type { PayloadCodecs, PayloadCodec } from "../core/values/payload-codecs.ts"
+import type { EnqueuedHook } from "./enqueued-hook.ts"
 import type { StepContext } from "../core/workflow/context.ts"
 import { checkRetry, type RetryOptions } from "../core/workflow/retry-policy.ts"
 import type { Hooks } from "../core/workflow/workflow.ts"
@@ -47,6 +48,11 @@ export interface EngineOptions extends Hooks {
    * with `DATABASE_GONE`. End the process here if a supervisor starts it again. Default: only an error in the log.
    */
   readonly onStoreGone?: (error: PerdureError) => void
+  /**
+   * Called after each commit of this process that makes an instance runnable, with the instance and the reason. A dispatcher of ticks uses it as a doorbell.
+   * A crash can lose a call, so `nextDueAt` and `more` of `tick` are what a dispatcher relies on. Default: none.
+   */
+  readonly onEnqueued?: EnqueuedHook
   /** Called around every attempt of every step, the first one outermost. Default: none. */
   readonly interceptors?: readonly StepInterceptor[]
 }

@@ -35,16 +35,59 @@ describe("an engine that executes in ticks", () => {
     const handle = await engine.start(chain, { id: "a" })
     await engine.skip("1h")
     expect([await handle.status(), done]).toEqual(["queued", []])
-    expect(await engine.current.tick()).toEqual({ processed: 1 })
+    expect(await engine.current.tick()).toEqual({ processed: 1, nextDueAt: engine.now() + 5_000, more: false })
     expect([await handle.status(), done.length]).toEqual(["sleeping", 5])
-    expect(await engine.current.tick()).toEqual({ processed: 0 })
+    expect(await engine.current.tick()).toEqual({ processed: 0, nextDueAt: engine.now() + 5_000, more: false })
     await engine.skip("5s")
-    expect(await engine.current.tick()).toEqual({ processed: 1 })
+    expect(await engine.current.tick()).toMatchObject({ processed: 1 })
     expect(await handle.status()).toBe("waiting")
     await engine.sendEvent("a", "go", 1)
-    expect(await engine.current.tick()).toEqual({ processed: 1 })
+    expect(await engine.current.tick()).toMatchObject({ processed: 1 })
     expect(await handle.result()).toBe("done")
     expect(done).toHaveLength(5)
+  })
+
+  it("says what is due next, and whether more is due already", async () => {
+    await using engine = await open()
+    const tick = (bounds = {}) => engine.current.tick(bounds)
+    expect(await tick()).toEqual({ processed: 0, more: false })
+    await engine.start(chain, { id: "a" })
+    await engine.start(chain, { id: "b" })
+    expect(await tick({ maxInstances: 1 })).toMatchObject({ processed: 1, more: true })
+    expect(await tick({ maxInstances: 1 })).toEqual({ processed: 1, nextDueAt: engine.now() + 5_000, more: false })
+    await engine.skip("5s")
+    expect(await tick()).toEqual({ processed: 2, more: false })
+    await engine.current.schedules.create("hourly", { workflow: chain, every: "1h" })
+    expect((await tick()).nextDueAt).toBeGreaterThan(engine.now())
+  })
+
+  it("rings onEnqueued for each commit that makes an instance runnable; a dispatcher that missed the calls goes on by the answers of tick alone", async () => {
+    const rung: string[] = []
+    const onEnqueued = ({ workflow: name, id, reason }: { workflow: string; id: string; reason: string }) => rung.push(`${name} ${id} ${reason}`)
+    await using engine = await createTestEngine({ workflows: [chain, children], execute: "ticks", onEnqueued })
+    await engine.start(chain, { id: "a" })
+    await engine.current.startBatch([{ workflow: chain, id: "b" }])
+    await engine.settle()
+    expect(rung).toEqual(["chain a start", "chain b start"])
+    rung.length = 0
+    // Nobody hears these.
+    for (let next = await engine.current.tick(); next.nextDueAt !== undefined; next = await engine.current.tick())
+      if (!next.more) await engine.skip(next.nextDueAt - engine.now())
+    expect(done).toHaveLength(10)
+    rung.length = 0
+    await engine.sendEvent("a", "go", 1)
+    await engine.current.pause("b")
+    await engine.current.resume("b")
+    await engine.settle()
+    expect(rung).toContain("chain a event")
+    expect(rung.filter((call) => call.startsWith("chain b"))).not.toEqual([])
+  })
+
+  it("logs what onEnqueued throws, and the start is answered all the same", async () => {
+    const onEnqueued = () => Promise.reject(new Error("the bell is broken"))
+    await using engine = await createTestEngine({ workflows: [chain], execute: "ticks", onEnqueued })
+    expect((await engine.start(chain, { id: "a" })).id).toBe("a")
+    await engine.settle()
   })
 
   it("works on at most maxInstances instances, including those that it starts", async () => {
@@ -55,9 +98,9 @@ describe("an engine that executes in ticks", () => {
     expect(processed).toEqual([2, 2, 1, 0])
     expect(done).toHaveLength(25)
     await engine.start(children, { id: "p" })
-    expect(await engine.current.tick({ maxInstances: 1 })).toEqual({ processed: 1 })
+    expect(await engine.current.tick({ maxInstances: 1 })).toMatchObject({ processed: 1 })
     expect(done).toHaveLength(25)
-    expect(await engine.current.tick()).toEqual({ processed: 2 })
+    expect(await engine.current.tick()).toMatchObject({ processed: 2 })
     expect(done).toHaveLength(35)
   })
 
@@ -68,7 +111,7 @@ describe("an engine that executes in ticks", () => {
     await engine.current.tick()
     for (let n = 0; n < 30; n++) await engine.start(chain, { id: `new-${n}` })
     await engine.skip("5s")
-    expect(await engine.current.tick({ maxInstances: 8 })).toEqual({ processed: 8 })
+    expect(await engine.current.tick({ maxInstances: 8 })).toMatchObject({ processed: 8 })
     expect(await engine.count({}, "status")).toEqual({ waiting: 7, sleeping: 53 + 1, queued: 29 })
     for (let tick = 0; tick < 50; tick++) await engine.current.tick({ maxInstances: 1 })
     const { queued } = await engine.count({}, "status")
@@ -261,11 +304,12 @@ describe("POST /runner/tick", () => {
       const response = await app.request("/runner/tick", { method: "POST", ...(body === undefined ? {} : { body }) })
       return [response.status, await response.json()]
     }
-    expect(await tick(`{"maxInstances":1,"maxSteps":3}`)).toEqual([200, { processed: 1 }])
+    expect(await tick(`{"maxInstances":1,"maxSteps":3}`)).toMatchObject([200, { processed: 1, more: true }])
     expect(done).toHaveLength(3)
+    const nextDueAt = engine.now() + 5_000
     expect(await Promise.all([tick(), tick()])).toEqual([
-      [200, { processed: 1 }],
-      [200, { processed: 0 }],
+      [200, { processed: 1, nextDueAt, more: false }],
+      [200, { processed: 0, nextDueAt, more: false }],
     ])
     expect(await tick(`{"maxSteps":0}`)).toMatchObject([400, { error: { code: "BAD_REQUEST" } }])
   })

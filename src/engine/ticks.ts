@@ -1,10 +1,11 @@
 import { PerdureError } from "../core/errors.ts"
 import { SerialQueue } from "../core/collections/serial-queue.ts"
 import type { Store } from "../ports/store.ts"
-import type { EngineComponents, EngineSpec } from "./engine-components.ts"
+import type { EngineComponents, EngineSpec, WorkerComponents } from "./engine-components.ts"
 import { overriding } from "./method-overrides.ts"
 import type { EngineOptions } from "./settings.ts"
 import type { Worker } from "./worker/worker.ts"
+import type { WorkflowRegistry } from "./workflow-registry.ts"
 
 /** Bounds of one `tick`. */
 export interface TickOptions {
@@ -18,6 +19,10 @@ export interface TickOptions {
 export interface TickResult {
   /** How many instances the tick worked on. */
   readonly processed: number
+  /** When the next instance or schedule is due, in milliseconds since 1970; it may be in the past. Absent: nothing is, before somebody starts or sends something. */
+  readonly nextDueAt?: number
+  /** Something is due already, because the tick had bounds or something came meanwhile: tick again at once. */
+  readonly more: boolean
 }
 
 /** The engine that is opened for one tick. */
@@ -39,6 +44,7 @@ export class Ticks {
   readonly #store: Store
   /** The worker of the engine that callers use. It passes hints of their writes on to the worker of the tick. */
   readonly #worker: Worker
+  readonly #registry: WorkflowRegistry
   readonly #open: (spec: EngineSpec) => Promise<TickEngine>
   readonly #ticks = new SerialQueue()
   #current: TickEngine | undefined
@@ -46,8 +52,9 @@ export class Ticks {
   /** Ends the current wait for running attempts. */
   #stopWaiting: () => void = () => undefined
 
-  constructor(spec: EngineSpec, store: Store, worker: Worker, open: (spec: EngineSpec) => Promise<TickEngine>) {
+  constructor(spec: EngineSpec, { store, worker, registry }: WorkerComponents, open: (spec: EngineSpec) => Promise<TickEngine>) {
     this.#spec = spec
+    this.#registry = registry
     this.#store = store
     this.#worker = worker
     this.#open = open
@@ -73,7 +80,7 @@ export class Ticks {
   }
 
   async #run(budget: { readonly instancesMax: number; readonly stepsMax: number }): Promise<TickResult> {
-    if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return { processed: 0 }
+    if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return { processed: 0, ...(await this.#next()) }
     const store = { name: this.#spec.store.name, open: async () => Promise.resolve(withoutClose(this.#store)) }
     const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
@@ -85,7 +92,17 @@ export class Ticks {
       await engine.close()
       this.#current = undefined
     }
-    return { processed: engine.components.worker.residents.admittedCount }
+    return { processed: engine.components.worker.residents.admittedCount, ...(await this.#next()) }
+  }
+
+  async #next(): Promise<Pick<TickResult, "nextDueAt" | "more">> {
+    const { journal, schedules } = this.#store
+    const [instanceAt = Infinity, scheduleAt = Infinity] = await Promise.all([
+      journal.nextDueAt(this.#registry.offers),
+      schedules.nextDueAt(this.#registry.names),
+    ])
+    const nextDueAt = Math.min(instanceAt, scheduleAt)
+    return nextDueAt === Infinity ? { more: false } : { nextDueAt, more: nextDueAt <= this.#spec.host.now() }
   }
 
   async #whenQuiet(components: EngineComponents): Promise<void> {
@@ -105,8 +122,8 @@ function isQuiet({ worker, scheduler }: EngineComponents): boolean {
   return [...worker.residents.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
 }
 
-/** Without `onStoreGone`: the engine that callers use reports that the store is gone. */
-function tickOptions({ onStoreGone: _, ...options }: EngineOptions): EngineOptions {
+/** Without the hooks of the store: the engine that callers use calls them, and its store is the store of the tick. */
+function tickOptions({ onStoreGone: _gone, onEnqueued: _enqueued, ...options }: EngineOptions): EngineOptions {
   return { ...options, execute: "always" }
 }
 

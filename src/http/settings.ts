@@ -64,7 +64,7 @@ export interface TickLimits {
   readonly maxSteps?: number
 }
 
-export type Tick = (limits: TickLimits) => Promise<{ readonly processed: number }>
+export type Tick = (limits: TickLimits) => Promise<{ readonly processed: number; readonly nextDueAt?: number; readonly more: boolean }>
 
 export interface HttpSettings {
   readonly tokens: readonly string[]

@@ -37,7 +37,7 @@ export class FuzzedApi {
 
   private constructor(engine: TestEngine) {
     this.#engine = engine
-    const client = overriding(engine.current, { tick: async () => Promise.resolve({ processed: 0 }) })
+    const client = overriding(engine.current, { tick: async () => Promise.resolve({ processed: 0, more: false }) })
     this.#app = createHttpApp(client, {
       tick: true,
       bodyBytesMax: 100_000,

@@ -1,6 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 import { maybe, ok, route, type Route } from "../route-definition.ts"
-import { anything, integer, list, object, oneOf, optional, record, string } from "../schema.ts"
+import { anything, boolean, integer, list, object, oneOf, optional, record, string } from "../schema.ts"
 
 /** Routes about the server itself. */
 
@@ -56,7 +56,12 @@ export const serviceRoutes: readonly Route[] = [
     tag: "service",
     actions: ["tick"],
     body: maybe(object({ maxInstances: optional(integer({ minimum: 1 })), maxSteps: optional(integer({ minimum: 1 })) })),
-    answers: { 200: { description: "the number of instances that were executed", schema: object({ processed: integer() }) } },
+    answers: {
+      200: {
+        description: "the number of instances that were executed, when the next one is due (milliseconds since 1970), and whether something is due already",
+        schema: object({ processed: integer(), nextDueAt: optional(integer()), more: boolean() }),
+      },
+    },
     errors: [400, 403],
     handle: async ({ settings: { tick }, body = {} }) => {
       if (!tick) throw new PerdureError("FORBIDDEN", "this server takes no ticks; start it with the option `tick: true`")

@@ -1,0 +1,82 @@
+import { isTerminal } from "../core/journal/status.ts"
+import type { Delivery } from "../ports/directory.ts"
+import type { Logger } from "../ports/host.ts"
+import type { MessageKind, NewMessage, Turn, TurnOutcome } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import { overriding } from "./method-overrides.ts"
+
+/** An instance that has work for a worker, as `onEnqueued` is told. */
+export interface EnqueuedInstance {
+  /** The name of the workflow. */
+  readonly workflow: string
+  /** The id of the instance. */
+  readonly id: string
+  /** What made the instance runnable: its start (or a restart), an event, a control such as a resume, an update, or the end of a child. */
+  readonly reason: "start" | "event" | "control" | "update" | "child"
+}
+
+/** Called after a commit that made an instance runnable. What it throws is logged. */
+export type EnqueuedHook = (instance: EnqueuedInstance) => unknown
+
+/**
+ * The store with a hook behind its commits. The hook is a hint: it is called once the commit is durable, in the process that committed, and a crash in
+ * between loses the call. A start within a transaction of the caller's own calls no hook, as only the caller knows when that commits.
+ */
+export function withEnqueuedHook(store: Store, hook: EnqueuedHook, now: () => number, log: Logger): Store {
+  const call = (instance: EnqueuedInstance) =>
+    void Promise.resolve()
+      .then(() => hook(instance))
+      .catch((error: unknown) => log.error(`onEnqueued failed for instance "${instance.id}"`, { instance: instance.id, error }))
+  const started = (turns: readonly Turn[], outcomes: readonly TurnOutcome[]) => {
+    turns.forEach((turn, at) => {
+      if (outcomes[at] !== "committed") return
+      if (turn.create) call({ workflow: turn.create.workflow, id: turn.instance, reason: "start" })
+      else if (isRestart(turn, now())) void lookUp(turn.instance, "start")
+    })
+  }
+  const lookUp = async (id: string, reason: EnqueuedInstance["reason"]) => {
+    const row = await store.directory.get(id).catch(() => undefined)
+    if (row) call({ workflow: row.workflow, id, reason })
+  }
+  const delivered = (messages: readonly NewMessage[], deliveries: readonly (Delivery | "created")[]) => {
+    messages.forEach(({ instance, kind }, at) => {
+      if (deliveries[at] === "delivered" || deliveries[at] === "created") void lookUp(instance, reasonOf(kind))
+    })
+  }
+  const journal = overriding(store.journal, {
+    commit: async (turns) => {
+      const outcomes = await store.journal.commit(turns)
+      started(turns, outcomes)
+      return outcomes
+    },
+  })
+  const directory = overriding(store.directory, {
+    deliver: async (messages) => {
+      const deliveries = await store.directory.deliver(messages)
+      delivered(messages, deliveries)
+      return deliveries
+    },
+    deliverOrCreate: async (message, create) => {
+      const delivery = await store.directory.deliverOrCreate(message, create)
+      delivered([message], [delivery])
+      return delivery
+    },
+  })
+  const schedules = overriding(store.schedules, {
+    write: async (change) => {
+      const outcome = await store.schedules.write(change)
+      if (outcome === "written") started(change.creates ?? [], change.creates?.map(() => "committed") ?? [])
+      return outcome
+    },
+  })
+  return overriding(store, { journal, directory, schedules })
+}
+
+/** A turn that no owner wrote for itself, and after which a worker has something to do. */
+function isRestart({ state }: Turn, now: number): boolean {
+  return state !== undefined && state.owner === undefined && !isTerminal(state.status) && (state.dueAt ?? Infinity) <= now
+}
+
+function reasonOf(kind: MessageKind): EnqueuedInstance["reason"] {
+  return kind === "event" || kind === "update" || kind === "child" ? kind : "control"
+}

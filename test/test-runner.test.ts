@@ -23,8 +23,8 @@ describe("the paths of test files", () => {
     expect(commands("src/core/time").join().split(" ")).toContain(`${root}src/core/time/duration.test.ts`)
   })
 
-  it("of tests in real time run one file at a time, and those of the package after a build", () => {
-    expect(commands("test/crash/kill.test.ts")).toEqual([`vitest run --no-file-parallelism ${root}test/crash/kill.test.ts`])
+  it("of tests in real time run one file at a time, and after a build, as tests of the package do", () => {
+    expect(commands("test/crash/kill.test.ts")).toEqual(["npm run --silent build", `vitest run --no-file-parallelism ${root}test/crash/kill.test.ts`])
     expect(commands("test/package.test.ts")[0]).toBe("npm run --silent build")
   })
 

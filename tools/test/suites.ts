@@ -25,7 +25,7 @@ export const suites: readonly Suite[] = [
   { name: "lint", commands: ["npm run --silent lint"] },
   { name: "typecheck", commands: ["npm run --silent typecheck"] },
   { name: "build", commands: ["npm run --silent build"], long: true },
-  { name: "crash", commands: [vitest("crash", "--no-file-parallelism")], long: true, lane: realTime },
+  { name: "crash", commands: [vitest("crash", "--no-file-parallelism")], long: true, after: ["build"], lane: realTime },
   { name: "unit", commands: [vitest("unit")] },
   { name: "chaos", commands: [vitest("chaos", "--no-file-parallelism")], long: true, lane: realTime },
   { name: "workerd", commands: ["npm test --silent --workspace @perdure/workerd-tests", vitest("worker")], long: true },

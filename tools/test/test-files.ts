@@ -17,9 +17,10 @@ export function suitesOfPaths(paths: readonly string[], folder: string, namePatt
 
   const suites: Suite[] = []
   if (onNode.length > 0) {
-    // As in the suites: files that kill processes in real time run one at a time, and the package is packed from what is built.
-    const serially = onNode.some((file) => file.startsWith("test/crash/")) ? ["--no-file-parallelism"] : []
-    const build = onNode.includes("test/package.test.ts") ? ["npm run --silent build"] : []
+    // As in the suites: files that kill processes in real time run one at a time, and some of them use the built package.
+    const killsProcesses = onNode.some((file) => file.startsWith("test/crash/"))
+    const serially = killsProcesses ? ["--no-file-parallelism"] : []
+    const build = killsProcesses || onNode.includes("test/package.test.ts") ? ["npm run --silent build"] : []
     const command = ["vitest run", ...serially, ...options, ...onNode.map((file) => quoted(join(root, file)))].join(" ")
     suites.push({ name: "files", commands: [...build, command], long: true })
   }

@@ -9,7 +9,7 @@ import { lend, lendModule, shelf } from "./shelf.ts"
 let project: ProjectBed
 afterEach(() => project.close())
 
-/** A database with instances that wait. */
+/** Makes a database with waiting instances. */
 async function withInstances(count: number): Promise<void> {
   project = new ProjectBed()
   const engine = await project.engine(shelf)

@@ -9,7 +9,7 @@ import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { run } from "../../src/cli/run.ts"
 import { shop } from "./shop.ts"
 
-/** Of the server. */
+/** The token of the server. */
 export const token = "let-me-in"
 
 export interface Answer {
@@ -33,7 +33,7 @@ export class CliBed {
   #engine: Engine | undefined
   #server: HttpServer | undefined
 
-  /** `server`: the CLI is told of no file, but of a server that has the engine. */
+  /** With `server` the CLI calls the server of the engine, and opens no file. */
   static async open(target: "file" | "server" = "file"): Promise<CliBed> {
     const bed = new CliBed()
     await bed.work()
@@ -54,7 +54,7 @@ export class CliBed {
     this.#engine = await Perdure.open({ store: sqlite(this.db, { durability: "process" }), workflows: shop, log: silentLogger })
   }
 
-  /** The worker leaves, and nobody executes. */
+  /** Closes the worker, so that no process executes workflows. */
   async rest(): Promise<void> {
     await this.#server?.close()
     this.#server = undefined
@@ -62,7 +62,7 @@ export class CliBed {
     this.#engine = undefined
   }
 
-  /** Until an instance has that status: the CLI's own engine and this one tell each other of nothing. */
+  /** Waits until an instance has that status. It polls, because the engine of the CLI sends no hints to this engine. */
   async until(id: string, status: Status): Promise<void> {
     while ((await this.engine.get(id).status()) !== status) await new Promise((resolve) => setTimeout(resolve, 5))
   }
@@ -73,7 +73,7 @@ export class CliBed {
     return path
   }
 
-  /** Output goes to no terminal. */
+  /** Calls the CLI. Its output is no terminal. */
   async perdure(args: readonly string[], options: CallOptions = {}): Promise<Answer> {
     let stdout = ""
     let stderr = ""
@@ -89,7 +89,7 @@ export class CliBed {
     return { code, stdout, stderr }
   }
 
-  /** What it prints with --json, read. */
+  /** Calls the CLI with --json, and parses its output. */
   async json<T>(...args: readonly string[]): Promise<T> {
     const { code, stdout, stderr } = await this.perdure([...args, "--json"])
     if (code !== 0) throw new Error(`perdure ${args.join(" ")} exits with ${code}: ${stderr}`)

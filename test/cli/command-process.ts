@@ -7,10 +7,10 @@ import type { Answer, CliBed } from "./cli-bed.ts"
 
 export const mainScript = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
 
-/** Shared by all processes of all runs: most of the time of a short one is the reading of its sources. */
+/** All processes of all runs share the cache, because a short process spends most of its time loading modules. */
 const compileCache = join(tmpdir(), "perdure-cli-compile-cache")
 
-/** For processes: only what is ours, so that nothing of the machine's own settings gets in. */
+/** The environment of a process, without the settings of the machine. */
 export function environment(bed: CliBed, more: Record<string, string> = {}): Record<string, string> {
   return { HOME: bed.folder, PATH: process.env["PATH"] ?? "", TZ: "UTC", LANG: "C.UTF-8", NODE_COMPILE_CACHE: compileCache, ...more }
 }
@@ -42,7 +42,7 @@ export class CommandProcess {
     this.#child.kill(signal)
   }
 
-  /** Waits until it has printed that. */
+  /** Waits until the process has printed a match. */
   async printed(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.#stdout + this.#stderr)) {
       const over = await Promise.race([once(this.#child.stdout ?? this.#child, "data"), once(this.#child.stderr ?? this.#child, "data"), this.answer])

@@ -1,4 +1,4 @@
-// What people do to instances, one by one and many at once.
+// Commands that control one instance or many.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CliBed } from "./cli-bed.ts"

@@ -1,4 +1,4 @@
-// `perdure dev` and `perdure worker` as people use them: processes, files that are edited, and keys that are pressed.
+// `perdure dev` and `perdure worker` as real processes, with edited files and pressed keys.
 
 import { execFileSync } from "node:child_process"
 import { existsSync, rmSync } from "node:fs"
@@ -16,7 +16,7 @@ const nap = (result: string, step = "greet") => `
     return ${JSON.stringify(result)}
   })`
 
-/** The processes that this one has started. */
+/** The child processes of a process. */
 async function childrenOf(process: CliProcess): Promise<readonly number[]> {
   const { readFileSync } = await import("node:fs")
   const text = readFileSync(`/proc/${process.child.pid}/task/${process.child.pid}/children`, "utf8").trim()
@@ -66,7 +66,7 @@ describe("perdure dev", () => {
     const dev = await developing(counting, "--port", "0")
     const [, url] = await dev.said("stdout", /HTTP API {2}(\S+)/)
     expect(await project.call("start", "nap", "--id", "i")).toMatchObject({ code: 0 })
-    // Only a server has the code that answers it.
+    // Only a server has the code that answers the query.
     expect(await project.call("query", "i", "mood")).toMatchObject({ code: 0, stdout: '"asleep"\n' })
     expect((await project.call("query", "i", "mood", "--db", "perdure.db")).stderr).toContain("NO_WORKER")
     expect((await project.call("doctor")).stdout).toMatch(new RegExp(`^ok {3}server: ${url} \\(perdure dev\\) is ready$`, "m"))
@@ -116,7 +116,7 @@ describe("perdure dev", () => {
       body: `{"type":"nap","id":"h"}`,
     })
     expect(answer.status).toBe(201)
-    // It has lived long enough not to be taken for one that cannot live.
+    // A process that dies sooner than this is not started again.
     await new Promise((resolve) => setTimeout(resolve, 1_100))
     const [child = 0] = await childrenOf(dev)
     process.kill(child, "SIGKILL")
@@ -183,7 +183,7 @@ describe("perdure worker", () => {
     const client = await project.engine([], "client")
     const result = (await client.start("nap", { id: "i", version: "1" })).result().catch((error: unknown) => error)
     await expect.poll(() => client.get("i").status()).toBe("waiting")
-    // By a process of its own: whoever closes the file in this one drops the locks that SQLite has there.
+    // Another process copies the file: closing the file in this process would drop the locks that SQLite holds on it.
     execFileSync("cp", [join(project.folder, "workflows.ts"), project.db])
     expect(await worker.ended).toBe(4)
     expect(worker.stderr).toMatch(/error DATABASE_GONE.*perdure\.db" was cut off by another program while it was open/)

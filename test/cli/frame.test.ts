@@ -1,4 +1,4 @@
-// What is the same for all commands: help, errors and their exit codes, and where they look for the instances.
+// The behaviour of all commands: help, errors and exit codes, and the choice of the database or server.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"

@@ -1,4 +1,4 @@
-// Values that are not for everybody: what the CLI shows of them, and that it does not put others beside them in the open.
+// Encrypted and sensitive values: the CLI does not show them, and does not store other values in the clear beside them.
 
 import { type Engine, Perdure, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"

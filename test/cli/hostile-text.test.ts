@@ -1,4 +1,4 @@
-// Text that callers store, in what the CLI writes: none of it may control the terminal or pass for a line of its own.
+// Stored text of callers in the output of the CLI. It may neither control the terminal nor look like a line of the CLI.
 
 import { Perdure, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"

@@ -40,7 +40,7 @@ describe("perdure init", () => {
   it("its workflow runs", async () => {
     project = new ProjectBed()
     await project.call("init", "shop")
-    // As it will be when it is installed, but for the build.
+    // The package as it is when installed, but from the sources.
     const library = new URL("../../src/index.ts", import.meta.url)
     writeFileSync(join(project.folder, "shop/workflows.ts"), read("shop/workflows.ts").replace('"perdure"', JSON.stringify(library.href)))
     symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(project.folder, "shop/node_modules"))

@@ -1,4 +1,4 @@
-// What people ask about instances, and do with them: the commands called in this process, on a file that an engine works on.
+// Commands on instances, called in this process, on a file that an engine executes.
 
 import type { InstanceDescription, ListPage } from "perdure"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -231,7 +231,7 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       ]
       for (const args of shown) {
         const { stdout } = await bed.perdure(args, { width: 58 })
-        // What an error says is not cut.
+        // The text of an error is not cut.
         const lines = stdout.split("\n").filter((line) => !/^error|^ +at /.test(line))
         expect(lines.filter((line) => line.length > 58)).toEqual([])
       }

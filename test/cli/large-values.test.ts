@@ -1,4 +1,4 @@
-// Values that are small as they are stored, and hundreds of megabytes as plain JSON: what the commands print of them is bounded.
+// Values that are small as stored and hundreds of megabytes as plain JSON. The output of the commands stays bounded.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CliBed } from "./cli-bed.ts"

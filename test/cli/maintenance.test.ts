@@ -50,7 +50,7 @@ describe("perdure backup", () => {
     expect(copied.stdout).toMatch(/^[\d.]+ [KM]iB copied to copy.db, and checked\n$/)
     const ids = await idsIn("copy.db")
     expect(ids.length).toBeGreaterThanOrEqual(20)
-    // Everything before the last, and nothing after it.
+    // The copy contains all instances up to its newest one, without a gap.
     expect(ids).toEqual(Array.from({ length: ids.length }, (_, i) => `book-${ids.length - 1 - i}`))
     expect(readdirSync(project.folder).filter((name) => name.startsWith("copy.db."))).toEqual([])
   })

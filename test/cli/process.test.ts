@@ -1,4 +1,4 @@
-// The CLI as a process of its own, beside the process that executes.
+// The CLI as a process of its own, beside the process that executes workflows.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CliBed } from "./cli-bed.ts"

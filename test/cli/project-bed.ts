@@ -13,7 +13,7 @@ const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
 export const laterPerdure = ["--import", new URL("later-perdure.ts", import.meta.url).href] as const
 const library = new URL("../../src/index.ts", import.meta.url).href
 
-/** A project of a user's in a folder of its own, and the CLI called there as a process. */
+/** A project of a user in a folder of its own, in which the CLI runs as a process. */
 export class ProjectBed {
   readonly folder = mkdtempSync(join(tmpdir(), "perdure-project-"))
   readonly db = join(this.folder, "perdure.db")
@@ -30,12 +30,12 @@ export class ProjectBed {
     return path
   }
 
-  /** A module with workflows; `perdure` in it is the library as it is here. */
+  /** Writes a module with workflows. Its import `perdure` is the source of this repository. */
   module(name: string, code: string): string {
     return this.write(name, `import { workflow } from ${JSON.stringify(library)}\n${code}\n`)
   }
 
-  /** An engine of this process on the database of the project. */
+  /** Opens an engine in this process, on the database of the project. */
   engine(workflows: readonly AnyWorkflow[], role: "worker" | "client" = "worker"): Promise<Engine> {
     return Perdure.open({ store: sqlite(this.db, { durability: "process" }), workflows, role })
   }
@@ -61,7 +61,7 @@ export class ProjectBed {
     return { code, stdout: started.stdout, stderr: started.stderr }
   }
 
-  /** In this process, which is quicker; modules of the project are not loaded as Node would. */
+  /** Calls the CLI in this process, which is quicker. Node does not load modules of the project here. */
   async call(...args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
     let stdout = ""
     let stderr = ""
@@ -107,7 +107,7 @@ export class CliProcess {
     return this.stdout + this.stderr
   }
 
-  /** Waits until it has printed something that matches, after `from` characters of the stream. */
+  /** Waits until the process has printed a match after the first `from` characters of the stream. */
   async said(stream: "stdout" | "stderr", pattern: RegExp, from = 0): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[stream].slice(from))

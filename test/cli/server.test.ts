@@ -1,4 +1,4 @@
-// What is particular to a server: who is let in, who answers, and one that goes away for a while.
+// Commands on a server: access, responses, and a server that is away for a while.
 
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => bed.close())
 
-/** One that nobody listens on. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

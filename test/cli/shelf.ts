@@ -9,7 +9,7 @@ export const lend = workflow("lend", async (ctx: Context, input: { readonly book
 
 export const shelf: readonly AnyWorkflow[] = [lend]
 
-/** The same in the text of a module, with another name of its step where that is wanted. */
+/** The same workflow as the text of a module. `step` renames its step. */
 export const lendModule = (step = "fetch") =>
   `export const lend = workflow("lend", async (ctx, input: { book: string }) => {
     const shelf = await ctx.do("${step}", () => \`shelf of \${input.book}\`)

@@ -4,7 +4,7 @@ interface Order {
   readonly n: number
 }
 
-/** Waits for a payment, unless it is paid already. */
+/** Waits for a payment, unless the order is paid. */
 export const order = workflow("order", async (ctx: Context<{ payment: { amount: number } }>, input: Order & { readonly paid?: boolean }) => {
   let discount = 0
   ctx.setQueryHandler("discount", () => discount)
@@ -15,7 +15,7 @@ export const order = workflow("order", async (ctx: Context<{ payment: { amount: 
   return { n: input.n, amount, discount }
 })
 
-/** Fails after a second attempt. */
+/** A workflow that fails after its second attempt. */
 export const refund = workflow("refund", async (ctx, input: Order) => {
   await ctx.do("look up", () => input.n)
   await ctx.do(
@@ -31,14 +31,14 @@ export const limited = workflow("limited", { version: "7", concurrency: 3, rateL
 
 export const report = workflow("report", { taskQueue: "reports" }, async () => "written")
 
-/** In its second run it asks for something else than what the first has recorded, and so it stalls. */
+/** When its code runs again, it asks for another step than recorded, so the instance stalls. */
 export const fickle = workflow("fickle", async (ctx: Context) => {
   if (ctx.instance.run === 1) await ctx.do("choose", () => 1)
   else await ctx.sleep("choose", "1h")
   await ctx.do("keep", () => 2)
 })
 
-/** Declares its events. */
+/** A workflow that declares its events. */
 export const booking = workflow("booking", { events: { confirmed: eventSchema<boolean>(), moved: eventSchema<string>() } }, async (ctx) =>
   ctx.waitForEvent("confirmed"),
 )

@@ -1,4 +1,4 @@
-// The CLI in a real pseudo-terminal: colours, questions, bars, what moves, and Ctrl-C.
+// The CLI in a real pseudo-terminal: colours, questions, progress bars, moving output, and Ctrl-C.
 
 import { chmodSync, mkdirSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -104,7 +104,7 @@ describe("bulk", () => {
 describe("what moves", () => {
   it("tail follows until Ctrl-C, and says where to go on", async () => {
     const terminal = perdure(["tail"], { columns: 120 })
-    // Nothing tells when it listens: so something happens until it has seen it.
+    // No signal says when the command listens, so the test starts instances until the command shows one.
     let n = 0
     while (!terminal.output.includes("workflow.completed")) {
       const handle = await bed.engine.start("order", { id: `tailed-${n++}`, input: { n, paid: true } })

@@ -40,7 +40,7 @@ export class Terminal {
     return new Terminal(bed, process.execPath, [mainScript, ...args], options)
   }
 
-  /** All that it has printed, with line ends as they are in files, and without bells. */
+  /** The whole output, with line ends as in files, and without bells. */
   get output(): string {
     return this.#output.replaceAll("\r\n", "\n").replaceAll("\u0007", "")
   }
@@ -49,7 +49,7 @@ export class Terminal {
     this.#pty.write(keys)
   }
 
-  /** Waits until it has printed that, from a place in the output on. */
+  /** Waits until the program has printed a match after `from` characters of the output. */
   async shows(pattern: RegExp, from = 0): Promise<void> {
     while (!pattern.test(this.output.slice(from))) {
       if (this.#isOver) throw new Error(`it ended before it showed ${String(pattern)}:\n${this.output}`)
@@ -71,7 +71,7 @@ export class Terminal {
 // oxlint-disable-next-line no-control-regex
 const escapes = /\u001b\[[0-9;?]*[A-Za-z]/g
 
-/** Without what moves the cursor and gives colours. */
+/** Removes escape sequences for the cursor and for colours. */
 export function bare(text: string): string {
   return text.replace(escapes, "")
 }

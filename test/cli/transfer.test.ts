@@ -1,4 +1,4 @@
-// Instances on their way from one database to another.
+// Export and import: instances move from one database to another.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

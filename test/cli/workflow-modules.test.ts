@@ -1,4 +1,4 @@
-// Which modules the CLI takes workflows from, and what it says of those that it cannot use. As processes: Node itself loads them.
+// The modules from which the CLI takes workflows, and its messages for modules that it cannot use. Node loads the modules in a process.
 
 import { spawnSync } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const greet = `export const greet = workflow("greet", async (ctx, input: { name: string }) => \`Hello, \${input.name}\`)`
 
-/** In one process for all: what a project's module gives, or the message of what is wrong. */
+/** Loads the modules of all projects in one process. Returns the content of each module, or the error message. */
 function loadAll(projects: readonly { readonly cwd: string; readonly named?: string | undefined }[]): readonly string[] {
   const source = (name: string) => JSON.stringify(new URL(`../../src/cli/user-code/${name}`, import.meta.url).href)
   const script = `
@@ -146,7 +146,7 @@ describe("the command", () => {
   })
 })
 
-/** The sources of the CLI are TypeScript themselves: here somebody else strips them, as a build would have. */
+/** The sources of the CLI are TypeScript too. This loader strips their types, as the build does. */
 const plainLoader = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks, stripTypeScriptTypes } from "node:module"
   import { readFileSync } from "node:fs"

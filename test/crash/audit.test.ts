@@ -1,4 +1,4 @@
-// The audit is the judge of the kill test, so it is judged first: from sound evidence, spoilt in one way each.
+// Tests of the audit that judges the kill test. Each case spoils sound evidence in one way, which the audit has to find.
 
 import { describe, expect, it } from "vitest"
 import type { HistoryEntry } from "../../src/index.ts"

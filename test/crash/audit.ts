@@ -3,10 +3,10 @@
 // The criteria are sound, whenever a kill came:
 //   again     Each execution of a function has a nonce, which its result or error carries into the journal. Where the journal
 //             has a nonce, that execution was recorded: no execution of the same step may begin after it ended.
-//   given     A function begins only when all that the code knew is durable. What it was given must be in the final journal,
+//   given     A function begins only when all that the code knew is durable. Its input must be in the final journal,
 //             before its own start, whatever became of the process later. So each attempt of a step is given the same.
-//   mind      Code outside steps may see what a crash then takes back. From the moment on that a step began which was given
-//             it, it is durable: no later replay may see something else.
+//   mind      Code outside steps may see a result that a crash then discards. Once a step begins whose input depends on
+//             the result, the result is durable: no later replay may see another one.
 //   held      A nested result reaches the outer function only when durable: it may never be another one, nor run again.
 
 import { isDeepStrictEqual } from "node:util"
@@ -18,19 +18,19 @@ import type { SceneResult } from "./scene.ts"
 
 export interface Evidence {
   readonly plan: Pick<Plan, "id" | "value">
-  /** Of this instance, in order. */
+  /** The lines of the instance in the ledger, in order. */
   readonly lines: readonly LedgerLine[]
   readonly history: readonly HistoryEntry[]
   readonly result: SceneResult
-  /** Acknowledged, in that order. */
+  /** The acknowledged events, in the order of acknowledgement. */
   readonly sent: readonly PlannedEvent[]
-  /** When each process began. */
+  /** The start time of each process. */
   readonly lifeStarts: ReadonlyMap<number, number>
 }
 
 type Line<W extends LedgerLine["what"]> = Extract<LedgerLine, { what: W }>
 
-/** Everything that is wrong with an instance. */
+/** Returns all violations of an instance. */
 export function audit(evidence: Evidence): readonly string[] {
   const view = new JournalView(evidence.history)
   const problems = [
@@ -65,7 +65,7 @@ function auditResult({ plan, result }: Evidence, view: JournalView): string[] {
   return problems
 }
 
-/** Each acknowledged event is received once, and those of one type in the order of acknowledgement. */
+/** Each acknowledged event is received once, and events of one type in the order of acknowledgement. */
 function auditEvents({ sent }: Evidence, view: JournalView): string[] {
   return [...new Set([...sent.map(({ type }) => type), ...view.events.map(({ event }) => event)])].flatMap((type) => {
     const acknowledged = sent.filter((event) => event.type === type).map(({ eventId, payload }) => `${eventId}=${payload}`)
@@ -103,7 +103,7 @@ function auditBegins(evidence: Evidence, view: JournalView): string[] {
   return problems
 }
 
-/** What is recorded was really executed, with that outcome, and not again. */
+/** Each recorded result was really executed with that outcome, and was not executed again. */
 function auditRecorded(evidence: Evidence, view: JournalView): string[] {
   const begins = of(evidence, "begin")
   const notAgain = (step: string, ended: LedgerLine | undefined, isLast: boolean): string[] => {

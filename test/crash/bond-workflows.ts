@@ -13,21 +13,21 @@ export interface ParentInput {
 export interface ChildInput {
   readonly n: number
   readonly ms: number
-  /** Which way it goes: over at once, by steps, after a letter of its parent's, by a child of its own, or into failure. */
+  /** How the child ends: at once, after steps, after a letter from its parent, after a child of its own, or with a failure. */
   readonly way: "at once" | "steps" | "letter" | "grandchild" | "failure"
 }
 
 export const ways: readonly ChildInput["way"][] = ["steps", "letter", "at once", "grandchild", "failure"]
 export const ends = ["cancel", "terminate", "abandon"] as const
 
-/** What a child comes to, worked out by hand; its parent counts a failure as -1. */
+/** The expected result of a child, computed by hand. Its parent counts a failure as -1. */
 export const childValue = (way: ChildInput["way"], n: number): number => ({ "at once": n, steps: n + 3, letter: n + 20, grandchild: n + 4, failure: -1 })[way]
 
 export interface Deposit extends Outcome {
   readonly balance: number
 }
 
-/** Workflows of the kill tests about children and updates; their steps tell the ledger what they do. */
+/** Workflows of the kill tests about children and updates. Their steps write to the ledger. */
 export function bondWorkflows(ledger: Ledger, marks: PhaseMarks): readonly AnyWorkflow[] {
   const child = workflow("child", async (ctx: Context<{ letter: number }>, { n, ms, way }: ChildInput): Promise<number> => {
     if (way === "at once") return n

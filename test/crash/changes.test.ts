@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => bed.close())
 
-/** Follows from another process than the workers'. With `leaves` it goes away after so many changes, and goes on from the cursor of the last. */
+/** Follows the changes from another process than the workers. It leaves after every `leaves` changes, and continues from the cursor of the last change. */
 async function follow(isOver: () => boolean, seen: Change[], leaves: number): Promise<void> {
   while (!isOver()) {
     let left = leaves

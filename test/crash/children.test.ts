@@ -50,7 +50,7 @@ function sumOf({ n, children }: ParentInput): number {
   return Array.from({ length: children }, (_, index) => childValue(ways[(n + index) % ways.length]!, n + index)).reduce((sum, value) => sum + value, 0)
 }
 
-/** What the store and the ledger say of children, where it is not what it must be. */
+/** Violations that the store and the ledger show about children. */
 async function problems(engine: Engine): Promise<readonly string[]> {
   const found: string[] = []
   const raised = plans.reduce((sum, { input: { n, children } }) => {

@@ -7,10 +7,10 @@ import type { Plan, PlannedEvent } from "./plan.ts"
 /** The client of the kill test: starts instances and sends events, and remembers what was acknowledged. */
 export class ClientLoad {
   readonly engine: Engine
-  /** Not 0 while a write of this client is under way; for the killer's thread. */
+  /** Not 0 while a write of this client is under way. The thread of the killer reads it. */
   readonly writing: Int32Array
   readonly started = new Set<string>()
-  /** In the order in which they were acknowledged, by instance. */
+  /** The acknowledged events of each instance, in the order of acknowledgement. */
   readonly sent = new Map<string, PlannedEvent[]>()
   readonly refused: string[] = []
   readonly #plays: Promise<void>[] = []
@@ -34,7 +34,7 @@ export class ClientLoad {
     return new ClientLoad(engine, writing)
   }
 
-  /** Plays the client's part for an instance. */
+  /** Makes all calls of the client for an instance. */
   play(plan: Plan): void {
     this.#plays.push(
       this.#play(plan).catch((error: unknown) => {
@@ -68,7 +68,7 @@ export class ClientLoad {
     await this.engine.get(id).sendEvent(type, payload, { eventId })
   }
 
-  /** By now the instance may have taken the first in and be over. */
+  /** The instance may have received the first event and ended. */
   async #sendAgain(id: string, event: PlannedEvent): Promise<void> {
     try {
       await this.#send(id, event)

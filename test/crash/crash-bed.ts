@@ -29,7 +29,7 @@ export class CrashBed {
     return worker
   }
 
-  /** What SQLite itself finds wrong with the file: `["ok"]` is nothing. */
+  /** The result of SQLite's integrity check; `["ok"]` means that the file is intact. */
   integrity(): readonly unknown[] {
     const database = new DatabaseSync(this.path, { readOnly: true })
     try {

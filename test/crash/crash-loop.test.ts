@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => bed.close())
 
-/** The process is started again whenever it dies, as a supervisor does, until it lives long enough for the instance to have a rest. */
+/** Restarts the process whenever it dies, as a supervisor does, until a process lives long enough for the instance to stall. */
 async function superviseUntilStalled(id: string): Promise<{ readonly deaths: number; readonly survivor: WorkerProcess }> {
   for (let deaths = 0; deaths < 20; deaths++) {
     const worker = bed.spawn({ maxRecoveries })
@@ -57,7 +57,7 @@ describe("a step that kills its process", () => {
 
   it("does not count crashes against an instance that gets on between them", async () => {
     const { engine } = bed.load
-    // More than are done in all these lives, also where a kill comes late.
+    // More steps than all these processes can run, also if a kill comes late.
     const ms = Array.from({ length: 40 }, () => 100)
     await engine.start("long", { id: "long", version: "1", allowUnknown: true, input: { ms } })
     for (let kill = 0; kill < maxRecoveries + 3; kill++) {

@@ -5,7 +5,7 @@ import { type LedgerLine, readLedger } from "./ledger.ts"
 import type { Plan } from "./plan.ts"
 import type { SceneResult } from "./scene.ts"
 
-/** Waits for all instances, audits each, and answers everything that is wrong, by instance. */
+/** Waits for all instances, audits each, and returns the violations. */
 export async function findings({ folder, load }: CrashBed, plans: readonly Plan[]): Promise<readonly string[]> {
   const { engine } = load
   const settled = await Promise.allSettled(plans.map(({ id }) => engine.get(id).result({ timeout: "60s" })))

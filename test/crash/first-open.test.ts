@@ -11,7 +11,7 @@ import { isWorker, WorkerProcess } from "./worker-process.ts"
 
 const long = process.env["LONG"] === "1"
 const kills = long ? 60 : 12
-/** Opening a new file takes about so long. */
+/** The approximate time to open a new file. */
 const openMsMax = 14
 const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9))
 
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const hello = workflow("hello", async (ctx) => ctx.do("greet", () => "hello"))
 
-/** Kills a process while it opens a new file for the first time. True: it was still at it. */
+/** Kills a process while it opens a new file for the first time. Resolves to whether the process was still opening the file. */
 async function killWhileOpening(folder: string, delayMs: number): Promise<boolean> {
   const worker = new WorkerProcess({ folder, life: 1, cache: join(root, "compile-cache") })
   const { pid, phaseFile } = worker

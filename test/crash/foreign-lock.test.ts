@@ -1,4 +1,4 @@
-// Another process holds the write lock of the database file for a while. The engine waits, and the process that it runs in goes on.
+// Another process holds the write lock of the database file for a while. The engine waits without blocking its process.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -40,7 +40,7 @@ const open = async (workflows: readonly AnyWorkflow[], options: SqliteOptions = 
   return engine
 }
 
-/** Resolves when another process has the lock; `free` when that process has given it back. */
+/** Resolves when another process has the lock. `free` resolves when that process has released it. */
 const lock = async (file: string, ms: number, begin = "BEGIN IMMEDIATE") => {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, file, String(ms), begin], { stdio: ["ignore", "pipe", "inherit"] })
   const free = once(child, "exit")
@@ -48,7 +48,7 @@ const lock = async (file: string, ms: number, begin = "BEGIN IMMEDIATE") => {
   return { free }
 }
 
-/** How long the event loop was held up while `work` ran: the longest time, and the one that 95 of 100 rounds keep within. */
+/** How long the event loop was blocked while `work` ran: the longest time, and the 95th percentile. */
 const heldUp = async (work: () => Promise<unknown>): Promise<{ readonly longestMs: number; readonly usualMs: number }> => {
   const gaps: number[] = []
   let last = performance.now()
@@ -63,7 +63,7 @@ const heldUp = async (work: () => Promise<unknown>): Promise<{ readonly longestM
   return { longestMs: gaps.at(-1) ?? Infinity, usualMs: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
 }
 
-/** Far below the time of the lock, with room for a machine that does other things. */
+/** Far below the time of the lock, with a margin for a busy machine. */
 const expectFree = ({ longestMs, usualMs }: { readonly longestMs: number; readonly usualMs: number }) => {
   expect(usualMs).toBeLessThan(50)
   expect(longestMs).toBeLessThan(300)
@@ -170,7 +170,7 @@ describe("while another process holds the write lock", () => {
     )
     const tables = new DatabaseSync(path)
     tables.exec("CREATE TABLE note (attempt INTEGER)")
-    // The lock comes when the first attempt is recorded and its transaction has not begun.
+    // The lock comes after the first attempt is recorded and before its transaction begins.
     const lockFirst: StepInterceptor = ({ attempt }, next) => {
       if (attempt === 1) {
         tables.exec("BEGIN IMMEDIATE")

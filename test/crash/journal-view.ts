@@ -1,10 +1,10 @@
 import type { HistoryEntry } from "../../src/index.ts"
 import { races } from "./workflows.ts"
 
-/** How an ask was settled, and where in the journal. */
+/** How an ask was settled, and at which position of the journal. */
 export interface Settled {
   readonly position: number
-  /** What the code was to learn of it: a nonce, a payload, "slept", "failed". */
+  /** The result that the code gets: a nonce, a payload, "slept", "failed". */
   readonly value: unknown
 }
 
@@ -15,7 +15,7 @@ export interface Failure {
   readonly retryAt: number | undefined
 }
 
-/** What the journal of an instance says, read from its history alone. */
+/** The journal of an instance, read only from its history. */
 export class JournalView {
   readonly problems: string[] = []
   readonly settled = new Map<string, Settled>()
@@ -91,7 +91,7 @@ export class JournalView {
     if (received.size > 0) this.problems.push(`${received.size} events were received and never consumed`)
   }
 
-  /** What the code must have learnt under a name, and the position from which on it could know. */
+  /** The result that the code must have seen under a name, and the position from which it could see the result. */
   known(name: string): Settled | undefined {
     const candidates = races[name]
     if (candidates) {

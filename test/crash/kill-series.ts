@@ -5,7 +5,7 @@ import { type Aim, Killer } from "./killer.ts"
 import { PhaseHistogram, PhaseWatch } from "./phases.ts"
 import { isWorker, isWorking, type WorkerProcess } from "./worker-process.ts"
 
-/** In turn. A kill comes at a random moment of this time after its victim is where it is aimed at. */
+/** The aims, in turn. A kill comes at a random moment within this time after its victim has reached the aim. */
 const aims: readonly { readonly aim: Aim; readonly delayMsMax: number }[] = [
   { aim: "commit", delayMsMax: 0.3 },
   { aim: "anytime", delayMsMax: 200 },
@@ -16,7 +16,7 @@ const aims: readonly { readonly aim: Aim; readonly delayMsMax: number }[] = [
   { aim: "replay", delayMsMax: 3 },
 ]
 
-/** Lives of a worker, one after the other, each of which ends by a kill; then one that is let live. */
+/** Starts and kills worker processes, one after another, and then starts a last process that is not killed. */
 export async function killSeries(bed: CrashBed, kills: number, seed: number, meanwhile: (kill: number) => void): Promise<WorkerProcess> {
   const killer = new Killer()
   const random = new SeededRandom(`kills ${seed}`)

@@ -11,13 +11,13 @@ const long = process.env["LONG"] === "1"
 const kills = long ? 200 : 40
 const instances = long ? 500 : 120
 const headStart = 20
-/** With more than so many under way a life is too short to get anywhere: then one is let live longer. */
+/** With more running instances than this, a process would be killed before any progress, so it may live longer. */
 const liveMax = 60
-/** On a machine that is busy more of them are needed until each has hit something. */
+/** A busy machine needs more kills until all required phases were hit. */
 const killsMax = 3 * kills
 const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9))
 
-/** In turn. A kill comes at a random moment of this time after its victim is where it is aimed at. */
+/** The aims, in turn. A kill comes at a random moment within this time after its victim has reached the aim. */
 const aims: readonly { readonly aim: Aim; readonly delayMsMax: number }[] = [
   { aim: "commit", delayMsMax: 0.3 },
   { aim: "anytime", delayMsMax: 400 },
@@ -31,7 +31,7 @@ const aims: readonly { readonly aim: Aim; readonly delayMsMax: number }[] = [
 ]
 const breather: (typeof aims)[number] = { aim: "anytime", delayMsMax: 2_000 }
 
-/** The test proves nothing of what no kill has hit. */
+/** The phases that kills have to hit, because the test proves nothing about other phases. */
 const required = ["commit", "step", "recovery", "replay", "client write"] as const
 
 let bed: CrashBed
@@ -56,16 +56,16 @@ describe("a worker that is killed again and again", () => {
     const plans = makePlans(seed, instances)
     const histogram = new PhaseHistogram()
 
-    // The first life ends in good order: it leaves the compiled sources behind.
+    // The first process ends in good order, and so writes the cache of compiled modules.
     const first = bed.spawn()
     expect(await first.reported(isWorker, 10_000)).toBe(true)
     expect(await first.kill("SIGTERM")).toEqual({ code: 0, signal: null })
 
     let begun = 0
-    // Had all waited for the killing to end, hardly a step would have been hit but the first.
+    // If all instances waited for the end of the kills, the kills would hit only first steps.
     const isEnough = async () => (await completed()) > instances / 4 && required.every((phase) => histogram.hits(phase) > 0)
     for (let kill = 1; kill <= kills || (kill <= killsMax && !(await isEnough())); kill++) {
-      // New ones until the last kill, so that each life finds something to do.
+      // New instances start until the last kill, so that each process has work.
       const due = Math.min(instances, headStart + Math.ceil(((instances - headStart) * kill) / kills))
       const playUpTo = (count: number) => {
         for (; begun < count; begun++) load.play(plans[begun]!)
@@ -90,7 +90,7 @@ describe("a worker that is killed again and again", () => {
   })
 })
 
-/** One life of the worker. `meanwhile` is called when the killer lies in wait. */
+/** Starts and kills one worker process. `meanwhile` is called while the killer waits for its aim. */
 async function killOnce(kill: number, random: SeededRandom, histogram: PhaseHistogram, meanwhile: () => void): Promise<void> {
   const { aim, delayMsMax } = await aimOf(kill, histogram)
   const delayMs = random.next() * delayMsMax
@@ -100,7 +100,7 @@ async function killOnce(kill: number, random: SeededRandom, histogram: PhaseHist
   if (!isEarly) await victim.reported(isWorker, 10_000)
   if (!isEarly) await victim.reported(isWorking, 1_000)
   expect(victim.alive, `the worker ended by itself: ${victim.output}`).toBe(true)
-  // What comes early comes when the process has begun, however long that takes.
+  // An early aim is reached when the process has started, however long that takes.
   const killed = killer.kill({ pid, phaseFile, aim, delayMs, patienceMs: isEarly ? 4_000 : 1_000, clientWriting: bed.load.writing })
   meanwhile()
   const { clientWrite } = await killed
@@ -111,7 +111,7 @@ async function killOnce(kill: number, random: SeededRandom, histogram: PhaseHist
   watch.close()
 }
 
-/** Towards the end, at what was not hit yet. */
+/** Near the end, the aim is a phase that was not hit yet. */
 async function aimOf(kill: number, histogram: PhaseHistogram): Promise<(typeof aims)[number]> {
   const done = await completed()
   if (bed.load.started.size - done > liveMax || (kill > kills && done <= instances / 4)) return breather

@@ -6,21 +6,21 @@ import type { PhaseMarks } from "./phases.ts"
 
 export interface LimitedInput {
   readonly key: string
-  /** Of each of its steps; a sleep of as many lies between two. */
+  /** The duration of each step, and of each sleep between two steps. */
   readonly ms: readonly number[]
 }
 
 export const limits = { all: 4, each: 2 }
 const options = { concurrency: [limits.all, { limit: limits.each, key: (input: LimitedInput) => input.key }] }
 
-/** As a client has it: it knows the limits, and not the code. */
+/** The workflow as a client defines it: with its limits, and without its code. */
 export const limitedDefinition = workflow("limited", options, async (_ctx: Context, _input: LimitedInput) =>
   Promise.reject(new Error("a client executes nothing")),
 )
 
 const exceededFile = (folder: string) => join(folder, "exceeded")
 
-/** What steps have seen that is beyond a limit. */
+/** The violations of limits that steps have seen. */
 export function readExceeded(folder: string): string {
   const path = exceededFile(folder)
   return existsSync(path) ? readFileSync(path, "utf8") : ""

@@ -3,13 +3,13 @@ import type { JournalStore } from "../../src/ports/journal-store.ts"
 import type { StoreProvider } from "../../src/ports/store.ts"
 
 export interface StoreMarks {
-  /** Called around opening, and each write. SQLite works synchronously inside, so it covers exactly the transaction. */
+  /** Called around opening and around each write. SQLite works synchronously inside, so the call covers exactly the transaction. */
   during<T>(operation: "open" | "claim" | "commit" | "deliver", work: () => T): T
   onClaimed?(count: number): void
   onCommitted?(): void
 }
 
-/** A store that says when something is written to it. */
+/** Wraps a store, and marks its writes. */
 export function markedStore(provider: StoreProvider, marks: StoreMarks): StoreProvider {
   return {
     name: provider.name,

@@ -1,10 +1,10 @@
-// What a worker process is doing, told through one byte of a file: a write of one byte costs about a microsecond, another
-// process can watch it, and it says after a kill what the process was doing when it died.
+// A worker process writes its current phases to one byte of a file. A write of one byte costs about a microsecond, another
+// process can watch the byte, and after a kill the byte says in which phases the process died.
 
 import { closeSync, openSync, readSync, writeSync } from "node:fs"
 
 /**
- * Several hold at once: a step may be running while another instance's turn is committed. None: idle, all sleep or wait.
+ * Several phases may hold at once: a step may run while the turn of another instance is committed. With no phase the process is idle.
  * Recovery lasts from the start of the process until the turns of the instances claimed first are written, if there were any;
  * opening the store and replaying those instances are parts of it.
  */
@@ -44,7 +44,7 @@ export class PhaseMarks {
   }
 }
 
-/** The other side of the byte. 0 while the process has not written it yet. */
+/** Reads the byte of another process. It is 0 until the process has written it. */
 export class PhaseWatch {
   readonly #file: number
   readonly #byte = new Uint8Array(1)
@@ -62,7 +62,7 @@ export class PhaseWatch {
   }
 }
 
-/** How many kills hit what. One kill may hit several phases at once. */
+/** Counts the kills by phase. One kill may hit several phases. */
 export class PhaseHistogram {
   readonly #hits = new Map<string, number>()
   #kills = 0

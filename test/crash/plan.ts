@@ -1,13 +1,13 @@
 import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { PartName, SceneInput } from "./workflows.ts"
 
-/** One instance of the kill test: what is given to it, and what it must come to. */
+/** One instance of the kill test: its input and events, and its expected result. */
 export interface Plan {
   readonly id: string
   readonly workflow: PartName
   readonly input: SceneInput
   readonly events: readonly PlannedEvent[]
-  /** Start and first event are one request. */
+  /** Whether the start and the first event are one request. */
   readonly startsWithEvent: boolean
   readonly value: number
 }
@@ -16,13 +16,13 @@ export interface PlannedEvent {
   readonly type: string
   readonly payload: number
   readonly eventId: string
-  /** After the one before it was acknowledged, or the start. */
+  /** The time after the acknowledgement of the event before, or of the start. */
   readonly afterMs: number
-  /** Sent twice: it must be received once. */
+  /** Whether the event is sent twice. It must be received once. */
   readonly twice: boolean
 }
 
-/** What each workflow comes to, worked out by hand and not by its code. */
+/** The expected result of each workflow, computed by hand and not by its code. */
 const values: Record<PartName, (n: number) => number> = {
   chain: (n) => 81 * n + 18,
   retries: (n) => 2 * n + 2,

@@ -11,7 +11,7 @@ import { isWorker, isWorking } from "./worker-process.ts"
 const long = process.env["LONG"] === "1"
 const kills = long ? 120 : 15
 const instances = long ? 300 : 45
-/** More of both, where no kill has hit what it is about. */
+/** More kills are made if no kill has hit a rollback. */
 const killsMax = 4 * kills
 const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9))
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => bed.close())
 
-/** Executions of rollbacks that a kill has hit. */
+/** The number of executions of rollbacks that a kill has hit. */
 function cutOff(): number {
   const rollbacks = readLedger(bed.folder).filter((line) => "step" in line && line.step.endsWith("#rollback"))
   return rollbacks.filter(({ what }) => what === "begin").length - rollbacks.filter(({ what }) => what === "end" || what === "fail").length
@@ -46,7 +46,7 @@ describe("a worker that is killed again and again while instances are undone", (
       const input: UndoingInput = { ms: numbers(25), failures: numbers(3), end: end === "fails" ? "fails" : "waits" }
       await engine.start("undoing", { id, input, version: "1", allowUnknown: true })
     }
-    /** Ends those that wait to be ended; a control that was not answered is not tried again. */
+    /** Ends instances that wait for it. A control without a response is not repeated. */
     const steer = async ({ id, end }: (typeof plans)[number]) => {
       if (end === "cancelled") await engine.get(id).cancel("by the test")
       else if (end === "terminated") await engine.get(id).terminate({ reason: "by the test", rollback: true })
@@ -79,7 +79,7 @@ describe("a worker that is killed again and again while instances are undone", (
       problems.push(...auditUndoing(await wholeHistory(engine, id), lines).map((problem) => `${id}: ${problem}`))
     }
     expect(problems).toEqual([])
-    // The test proves nothing if no kill has hit what it is about.
+    // The test proves nothing if no kill has hit a rollback.
     console.log(`rollback kill test: ${plans.length} instances, ${cutOff()} executions of rollbacks cut off`)
     expect(cutOff()).toBeGreaterThan(0)
     expect(await last.kill("SIGTERM")).toEqual({ code: 0, signal: null })

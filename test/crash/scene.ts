@@ -3,7 +3,7 @@ import type { Context, RetryOptions, StepContext } from "../../src/index.ts"
 import type { Given, Ledger } from "./ledger.ts"
 import type { PhaseMarks } from "./phases.ts"
 
-/** What a step's function returns: a value that can be foretold, and which execution of it came to be recorded. */
+/** The result of a step's function: a predictable value, and a nonce that tells which execution was recorded. */
 export interface Outcome {
   readonly value: number
   readonly nonce: string
@@ -18,15 +18,15 @@ export interface Act {
   readonly retry?: RetryOptions
 }
 
-/** What a workflow of this test comes to. */
+/** The result of a workflow of this test. */
 export interface SceneResult {
   readonly value: number
   readonly seen: Given
 }
 
 /**
- * One execution of a workflow, live or replayed, that keeps account of what its code has learnt. All that it knows when it
- * asks for a step goes into the ledger when that step's function begins: it must never be something else later.
+ * One execution of a workflow, live or replayed, that records which results its code has seen. All results known when the code
+ * asks for a step go into the ledger when the function of that step begins. A later execution must never see other results.
  */
 export class Scene {
   readonly ctx: Context
@@ -61,7 +61,7 @@ export class Scene {
     return payload
   }
 
-  /** What came of something that two outcomes were possible of. */
+  /** Records the outcome of something that had two possible outcomes. */
   saw(point: string, value: unknown): void {
     this.ledger.write({ what: "saw", instance: this.ctx.instance.id, point, value })
     this.#seen[point] = value
@@ -71,7 +71,7 @@ export class Scene {
     return { value, seen: this.seen }
   }
 
-  /** A step's function that tells the ledger of itself. */
+  /** Makes the function of a step, which writes its calls to the ledger. */
   fn(step: string, act: Omit<Act, "name">, given: Given, inside?: (context: StepContext) => Promise<number>) {
     return async (context: StepContext): Promise<Outcome> => {
       const { attempt, idempotencyKey: key } = context

@@ -1,4 +1,4 @@
-// Schedules with short intervals, in processes that are killed all the time. Afterwards every due time has exactly one instance, or is on record
+// Schedules with short intervals, in processes that are killed again and again. Afterwards every due time has exactly one instance, or is on record
 // as skipped or missed.
 
 import { setTimeout as delay } from "node:timers/promises"
@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => bed.close())
 
-/** Long enough for the time until the next process takes over, also on a machine that is busy. */
+/** Longer than the time until the next process takes over, also on a busy machine. */
 const catchUp = "10m"
 const schedules: readonly { readonly id: Overlap; readonly ms: number }[] = [
   { id: "allow", ms: 0 },
@@ -52,7 +52,7 @@ describe("schedules of processes that are killed", () => {
     let worker = bed.spawn()
     for (let kill = 1; kill <= kills; kill++) {
       expect(await worker.reported(isWorker, 20_000)).toBe(true)
-      // Now and then another one stands by, and takes over at once.
+      // Sometimes a second process stands by, and takes over at once.
       const next = kill % 3 === 0 ? bed.spawn() : undefined
       expect(next === undefined || (await next.reported(isStandingBy, 20_000))).toBe(true)
       await delay(random.next() * 250)
@@ -60,7 +60,7 @@ describe("schedules of processes that are killed", () => {
       worker = next ?? bed.spawn()
     }
     expect(await worker.reported(isWorker, 20_000)).toBe(true)
-    // Not paused: then nothing that waits would start.
+    // Schedules are ended, and not paused, because waiting firings of a paused schedule would not start.
     for (const { id } of schedules) await engine.schedules.get(id).update({ endAt: Math.ceil(Date.now() / everyMs) * everyMs + 1_000 })
     const isOver = ({ status }: InstanceSummary) => status === "completed" || status === "cancelled"
 
@@ -85,7 +85,7 @@ describe("schedules of processes that are killed", () => {
       expect(counts.skipped > 0).toBe(id !== "allow")
     }
     expect(bed.integrity()).toEqual(["ok"])
-    // The last may be one that stood by first, and said so.
+    // The last process may have stood by at first, and then it has logged this.
     expect(worker.output.replace(/^perdure: another process executes .*; this one is a client and stands by\n/, "")).toBe("")
     expect(await worker.kill("SIGTERM")).toEqual({ code: 0, signal: null })
   })

@@ -1,4 +1,4 @@
-// The server of examples/getting-started as `npm start` runs it, spoken to over HTTP. Needs a build: it imports the package by its name.
+// The server of examples/getting-started as `npm start` runs it, tested over HTTP. Needs a build: it imports the package by its name.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"

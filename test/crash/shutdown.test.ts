@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => bed.close())
 
-/** The steps whose functions were called, in that order. */
+/** The steps of an instance whose functions were called, in the order of the calls. */
 const begun = (id: string) => readLedger(bed.folder).flatMap((line) => (line.what === "begin" && line.instance === id ? [line.step] : []))
 
 describe("a worker that is asked to end", () => {
@@ -37,7 +37,7 @@ describe("a worker that is asked to end", () => {
 
   it("begins nothing new while it drains: the steps that follow wait for the next process", async () => {
     const { engine } = bed.load
-    // Of different lengths, so that one or another is running at any moment.
+    // The steps have different lengths, so that some step runs at any moment.
     const works = [70, 110, 130, 170].map((stepMs) => ({ id: `every-${stepMs}`, ms: Array.from({ length: 20 }, () => stepMs) }))
     for (const { id, ms } of works) await engine.start("long", { id, version: "1", allowUnknown: true, input: { ms } })
     const worker = bed.spawn()
@@ -46,7 +46,7 @@ describe("a worker that is asked to end", () => {
     const askedAt = performance.now()
     expect(await worker.kill("SIGTERM")).toEqual({ code: 0, signal: null })
     expect(performance.now() - askedAt).toBeLessThan(5_000)
-    // Had it gone on with them, those of the shortest steps would be over.
+    // If the engine had continued, the instances with the shortest steps would have ended.
     expect(await engine.count({}, "status")).toEqual({ running: works.length })
 
     bed.spawn()

@@ -34,7 +34,7 @@ afterEach(async () => {
   await killer.close()
 })
 
-/** What the tables of flow control still hold. */
+/** The number of rows in the tables of flow control. */
 function leftOver(path: string): Record<string, number> {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
@@ -59,7 +59,7 @@ it("a worker that is killed again and again exceeds no limit, and leaks no slot"
   for (let kill = 0; kill < kills; kill++) {
     for (; begun < (instances * (kill + 1)) / kills; begun++) {
       const start = { id: `i${begun}`, input: { key: "abc".charAt(some(3)), ms: Array.from({ length: 1 + some(3) }, () => some(25)) } }
-      // Some by a client that knows nothing of the limits.
+      // A client without the code and its limits starts some of the instances.
       if (begun % 3 === 0) await engine.start("limited", { ...start, version: "1", allowUnknown: true })
       else await engine.start(limitedDefinition, start)
     }

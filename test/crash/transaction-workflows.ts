@@ -5,10 +5,10 @@ import { type AnyWorkflow, type Context, type Sql, type TransactionContext, work
 /** While the folder has no file of this name, some transactions kill their process between what they write and the commit. */
 export const mercy = "mercy"
 
-/** Each process that kills itself writes its id there: a test cannot tell from outside who was first. */
+/** Each process that kills itself writes its id to this file, because the test cannot otherwise know whether it or the test was first. */
 export const ownDeaths = "own-deaths"
 
-/** The user's own tables: one row for each transaction, and a sum that must come to the same. */
+/** The tables of the user: a row for each transaction, and a sum that must match the rows. */
 export const effectTables = `
   CREATE TABLE effect (instance TEXT NOT NULL, step TEXT NOT NULL, key TEXT NOT NULL, nonce TEXT NOT NULL, amount INTEGER NOT NULL) STRICT;
   CREATE TABLE total (sum INTEGER NOT NULL) STRICT;

@@ -56,9 +56,9 @@ it("transactions are whole after any number of kills: the user's tables and the 
   const isMissing = () => Math.min(deaths.own, deaths.ours) === 0
   for (let kill = 0; kill < kills || (isMissing() && kill < 4 * kills); kill++) {
     const victim = bed.spawn({ maxRecoveries: 10_000 })
-    // One that dies in its first transaction may take the word of it along.
+    // A process that dies in its first transaction may not have reported that it works.
     expect({ works: (await victim.reported(isWorking, 10_000)) || !victim.alive, output: victim.output }).toEqual({ works: true, output: "" })
-    // On a machine that is busy it takes longer until one dies by itself.
+    // On a busy machine it takes longer until a process kills itself.
     const patienceMs = kill < kills ? (kill % 2 === 0 ? 30 : 300) : deaths.own === 0 ? 10_000 : 0
     await Promise.race([victim.exited, delay(Math.random() * patienceMs)])
     expect(await victim.kill()).toEqual({ code: null, signal: "SIGKILL" })

@@ -2,7 +2,7 @@ import type { HistoryEntry } from "../../src/index.ts"
 import type { LedgerLine } from "./ledger.ts"
 import type { Outcome } from "./scene.ts"
 
-/** What is wrong with the way in which an instance was undone, by its journal and by what really happened. */
+/** Returns the violations in the rollback of an instance, from its journal and from the ledger. */
 export function auditUndoing(history: readonly HistoryEntry[], lines: readonly LedgerLine[]): readonly string[] {
   const problems: string[] = []
   const completed = history.filter(({ type }) => type === "step.completed").map(({ data }) => ({ id: data["id"] as string, value: data["value"] as Outcome }))
@@ -23,7 +23,7 @@ export function auditUndoing(history: readonly HistoryEntry[], lines: readonly L
     }
     if (new Set(begins.map((line) => (line.what === "begin" ? line.key : ""))).size > 1) problems.push(`${id} had several idempotency keys`)
   }
-  // What completed and is not recorded was cut off: nobody knows of it, and the step was either done again or given up.
+  // A completed but unrecorded execution was interrupted by a kill. Its step was then repeated or aborted.
   const first = lines.find((line) => line.what === "begin" && line.step.endsWith("#rollback"))
   const late = lines.filter((line) => line.what === "begin" && !line.step.endsWith("#rollback") && first && line.order > first.order)
   if (late.length > 0) problems.push(`steps began while it was being undone: ${late.map((line) => (line.what === "begin" ? line.step : "")).join(", ")}`)

@@ -4,17 +4,17 @@ import type { PhaseMarks } from "./phases.ts"
 import { Scene } from "./scene.ts"
 
 export interface UndoingInput {
-  /** How long each step, and what undoes it, takes, in milliseconds. */
+  /** The duration of each step and of its rollback, in milliseconds. */
   readonly ms: readonly number[]
-  /** How many attempts of what undoes a step fail. */
+  /** How many attempts of each rollback fail. */
   readonly failures: readonly number[]
-  /** It fails by itself, or somebody ends it. */
+  /** The workflow fails by itself, or waits until the test ends it. */
   readonly end: "fails" | "waits"
 }
 
 const retry = { maxAttempts: 1_000, initialInterval: 10, backoff: "fixed", jitter: 0 } as const
 
-/** A workflow that ends badly. Its steps, and what undoes them, tell the ledger what they do, and whose result they were given. */
+/** A workflow that fails or is cancelled. Its steps and rollbacks write their calls and their inputs to the ledger. */
 export function undoingWorkflows(ledger: Ledger, marks: PhaseMarks): readonly AnyWorkflow[] {
   return [
     workflow("undoing", async (ctx: Context, { ms, failures, end }: UndoingInput) => {
@@ -29,7 +29,7 @@ export function undoingWorkflows(ledger: Ledger, marks: PhaseMarks): readonly An
         })
       }
       for (let i = 0; i < ms.length - 2; i++) await step(i)
-      // The last are under way when it ends, or not.
+      // The last steps may still run when the workflow ends.
       const last = Promise.all([step(ms.length - 2), step(ms.length - 1)])
       if (end === "waits") await Promise.all([last, ctx.waitForEvent("never")])
       await ctx.do("broken", scene.fn("broken", { ms: ms[0]!, value: 0, failures: Infinity }, {}), { retry: { maxAttempts: 1 } })

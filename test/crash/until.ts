@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises"
 
-/** Looks again and again. False: the time is over, and it is not so yet. */
+/** Polls a condition. Resolves to false if it does not hold within the time. */
 export async function until(isSo: () => boolean | Promise<boolean>, withinMs: number): Promise<boolean> {
   const endAt = performance.now() + withinMs
   while (!(await isSo())) {

@@ -37,7 +37,7 @@ describe("updates of a worker that is killed again and again", () => {
     const ids = Array.from({ length: accounts }, (_, n) => `account-${n}`)
     const first = bed.spawn()
     for (const id of ids) await engine.start("account", { id, version: "1", allowUnknown: true })
-    // Before its code has set its handlers, it takes no updates.
+    // An instance accepts updates only after its code has set the handlers.
     for (const id of ids) expect(await until(async () => (await engine.get(id).status()) === "waiting", 10_000)).toBe(true)
     await first.kill()
 

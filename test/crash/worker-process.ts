@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 
 export interface WorkerOptions {
   readonly folder: string
-  /** Counts the processes of a folder. */
+  /** The number of the process within its folder. */
   readonly life: number
   readonly maxRecoveries?: number
   /** Where Node keeps compiled modules; default: where the runner of the suites keeps them, or in the folder. */
@@ -21,7 +21,7 @@ export interface Exit {
 const script = fileURLToPath(new URL("./worker.ts", import.meta.url))
 const errorsMax = 8_000
 
-/** A worker process, seen from the test that started it. */
+/** Controls a worker process, from the test that starts it. */
 export class WorkerProcess {
   readonly pid: number
   readonly phaseFile: string
@@ -36,7 +36,7 @@ export class WorkerProcess {
     this.phaseFile = join(folder, `phase-${life}`)
     this.#child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, JSON.stringify(options)], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      // Each life would otherwise compile all of the sources again.
+      // Each process would otherwise compile all sources again.
       env: { ...process.env, NODE_COMPILE_CACHE: cache },
     })
     const { pid } = this.#child
@@ -54,7 +54,7 @@ export class WorkerProcess {
     })
   }
 
-  /** What it wrote to its output, warnings and errors among it. */
+  /** The end of the output of the process, including warnings and errors. */
   get output(): string {
     return this.#errors
   }
@@ -63,12 +63,12 @@ export class WorkerProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Whether it has reported such a thing. */
+  /** Whether the process has sent such a report. */
   has(is: (report: WorkerReport) => boolean): boolean {
     return this.#reports.some(is)
   }
 
-  /** Resolves to false if it exits, or the time is over, before it reports such a thing. */
+  /** Waits for such a report. Resolves to false if the process exits or the time is over before. */
   async reported(is: (report: WorkerReport) => boolean, withinMs: number): Promise<boolean> {
     const found = () => this.has(is)
     if (found()) return true
@@ -93,9 +93,9 @@ export class WorkerProcess {
   }
 }
 
-/** It executes the workflows of its store. */
+/** The process executes the workflows of its store. */
 export const isWorker = (report: WorkerReport) => report.type === "role" && report.role === "worker"
-/** Another process executes; this one waits for its turn. */
+/** Another process executes the workflows, and this process stands by. */
 export const isStandingBy = (report: WorkerReport) => report.type === "role" && report.role === "client"
-/** It has called a step's function. */
+/** The process has called the function of a step. */
 export const isWorking = (report: WorkerReport) => report.type === "work"

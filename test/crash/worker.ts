@@ -1,4 +1,4 @@
-// A worker process of the crash tests. It says over IPC what it is, tells the phase file what it does, and ends in good
+// A worker process of the crash tests. It reports its role over IPC, writes its phases to the phase file, and ends in good
 // order on SIGTERM. It does not outlive the test that started it.
 
 import { join } from "node:path"
@@ -48,7 +48,7 @@ const store = markedStore(sqlite(join(folder, "app.db")), {
   },
 })
 
-/** Steps and instances of these workflows fail on purpose. Whatever else there is to warn of is seen in the output, which the tests want to be empty. */
+/** Steps and instances of these workflows fail on purpose, so these warnings are dropped. Other warnings go to the output, which the tests expect to be empty. */
 const log: Logger = {
   ...consoleLogger,
   warn: (message, data) => {
@@ -71,7 +71,7 @@ const engine = await Perdure.open({
     ...bondWorkflows(ledger, marks),
     scheduled,
   ],
-  // However often it is killed, nothing is forced.
+  // Longer than the test, so that no cancel is forced, however many kills there are.
   cancelGrace: "1h",
   ...(maxRecoveries === undefined ? undefined : { maxRecoveries }),
   interceptors: [

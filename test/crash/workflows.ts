@@ -5,11 +5,11 @@ import { Scene } from "./scene.ts"
 
 export interface SceneInput {
   readonly n: number
-  /** How long each piece of work takes, in milliseconds. */
+  /** The duration of each piece of work, in milliseconds. */
   readonly ms: readonly number[]
-  /** Of sleeps and timeouts. */
+  /** The durations of sleeps and timeouts. */
   readonly napMs: readonly number[]
-  /** How many attempts of what fails at first do. */
+  /** How many attempts fail of steps that fail at first. */
   readonly failures: number
 }
 
@@ -18,7 +18,7 @@ type Part = (scene: Scene, input: SceneInput) => Promise<number>
 const always = Number.MAX_SAFE_INTEGER
 const soon = (maxAttempts: number): RetryOptions => ({ maxAttempts, initialInterval: 15, backoff: "fixed", jitter: 0 })
 
-/** Names under which an outcome is seen that could have been another, and the steps of which the first to settle decides it. */
+/** The races: for each name under which an outcome is recorded, the steps of which the first to settle decides. */
 export const races: Readonly<Record<string, readonly string[]>> = {
   winner: ["runner", "limit", "flag"],
   second: ["any-a", "any-b"],
@@ -134,7 +134,7 @@ const mixed: Part = async (scene, input) => (await retries(scene, input)) + (awa
 const parts = { chain, retries, sleeper, collector, racer, nester, fan, mixed }
 export type PartName = keyof typeof parts
 
-/** The workflows that the kill test executes; their steps tell the ledger what they do. */
+/** The workflows of the kill test. Their steps write to the ledger. */
 export function sceneWorkflows(ledger: Ledger, marks: PhaseMarks): readonly AnyWorkflow[] {
   return Object.entries(parts).map(([name, part]) =>
     workflow(name, async (ctx: Context, input: SceneInput) => {

@@ -2,7 +2,7 @@ import { encodeValue } from "../../src/core/values/value-codec.ts"
 import { PerdureError } from "../../src/index.ts"
 import type { JournalExport, Replayed } from "../../src/testing.ts"
 
-/** A journal as some version recorded it, with what replaying it must come to. The form of these files is as durable as the journals. */
+/** A journal as a version recorded it, and the expected outcome of its replay. The format of these files is as durable as the journals. */
 export interface GoldenJournal {
   readonly recordedBy: string
   readonly journal: JournalExport
@@ -11,10 +11,10 @@ export interface GoldenJournal {
 
 export interface GoldenOutcome {
   readonly status: string
-  /** What the code returned, encoded, or what it threw; neither: it is not through. */
+  /** The encoded result of the code, or its error. Without both, the code has not ended. */
   readonly returned?: string
   readonly threw?: { readonly name: string; readonly message: string; readonly code?: string }
-  /** What the code asks for beyond the journal. */
+  /** The asks of the code beyond the end of the journal. */
   readonly asked: readonly string[]
 }
 

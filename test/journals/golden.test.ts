@@ -1,4 +1,4 @@
-// Golden journals: recorded by the version in the folder's name, read and replayed by every later one, for ever.
+// Golden journals. The version in the name of the folder recorded them, and every later version reads and replays them, for ever.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
@@ -56,7 +56,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })
 
-/** An engine on a store that holds the instance of a golden journal, a second later. */
+/** Opens an engine on a store that contains the instance of a golden journal, a second later. */
 async function reopened(name: string, state: Pick<RowState, "status" | "dueAt">) {
   const { golden } = goldens.find(({ path }) => path.endsWith(`0.1.0/${name}.json`))!
   const { instance, rows } = golden.journal

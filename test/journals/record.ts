@@ -1,7 +1,7 @@
-// Records the golden journals that do not exist yet. Those that exist are never written again: they stand for the version that recorded them.
+// Records the golden journals that do not exist yet. Existing journals are never written again, because they prove that their version can still be read.
 //
-//   node test/journals/record.ts                    those of this version
-//   node test/journals/record.ts /tmp/look          the same into another folder, to look at them first
+//   node test/journals/record.ts                    the journals of this version
+//   node test/journals/record.ts /tmp/look          the same journals into another folder, to look at them first
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -15,7 +15,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
 const [elsewhere] = process.argv.slice(2)
 const folder = elsewhere === undefined ? new URL(`./${version}/`, import.meta.url) : pathToFileURL(`${resolve(elsewhere)}/`)
 
-// Stacks name folders of the machine that they were recorded on.
+// Stacks contain folders of the machine on which they were recorded.
 Error.stackTraceLimit = 0
 
 mkdirSync(folder, { recursive: true })

@@ -1,4 +1,4 @@
-// How each golden journal came to be: what was started, sent and done, in virtual time.
+// The scenario behind each golden journal: the calls on its instance, in virtual time.
 
 import type { AnyWorkflow, PayloadCodec, StoreProvider } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
@@ -36,10 +36,10 @@ import {
 
 export interface Scenario {
   readonly name: string
-  /** Default: the name. */
+  /** The id of the instance; default: the name. */
   readonly instance?: string
   readonly workflow: AnyWorkflow
-  /** Others that it needs. */
+  /** Other workflows that the scenario needs. */
   readonly beside?: readonly AnyWorkflow[]
   readonly play: (engine: TestEngine) => Promise<void>
   /** Default: none. */
@@ -430,7 +430,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
-/** Plays a scenario on an engine of its own; what it gives is the scenario's instance. */
+/** Plays a scenario on an engine of its own, and returns this engine. */
 export async function playScenario({ name, workflow, beside = [], play, store, codec }: Scenario): Promise<TestEngine> {
   hooks.onFailed = 0
   const engine = await createTestEngine({

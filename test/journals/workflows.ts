@@ -1,4 +1,4 @@
-// The code that the golden journals were recorded with. It is as old as they are: never edit a workflow here, add another.
+// The workflows of the golden journals. Never edit a workflow here: its journals need the code that recorded them. Add another one.
 
 import { type Context, type PayloadCodec, workflow } from "../../src/index.ts"
 
@@ -6,7 +6,7 @@ interface Letters {
   letter: { readonly text: string }
 }
 
-/** Plain and other values, an attempt that is tried again, names twice and names with signs, a sleep, waits, and what is drawn from the seed. */
+/** Plain and rich values, a retried attempt, repeated names and names with special characters, a sleep, waits, and seeded random values. */
 export const everyday = workflow(
   "everyday",
   { retry: { initialInterval: "1s", jitter: 0 } },
@@ -36,7 +36,7 @@ export const everyday = workflow(
   },
 )
 
-/** Who wins a race, and in which order parallel steps ended, is in the journal. */
+/** The journal says which branch wins a race, and in which order parallel steps ended. */
 export const parallel = workflow("parallel", async (ctx) => {
   const order: string[] = []
   const note = (name: string) => ctx.do(name, ({ step }) => step.sleep("busy", name === "slow" ? "3s" : "1s")).then(() => void order.push(name))
@@ -61,7 +61,7 @@ export const nested = workflow("nested", async (ctx: Context<Letters>) => {
   })
 })
 
-/** A sleep that the code gives up, then a cancel that finds a sleep and a wait open, and cleans up. */
+/** The code aborts a sleep. Then a cancel finds a sleep and a wait open, and the code cleans up. */
 export const cancelled = workflow("cancelled", async (ctx: Context<Letters>) => {
   const giveUp = new AbortController()
   const long = ctx.sleep("long", "1d", { signal: giveUp.signal }).catch((error: unknown) => (error as Error).message)
@@ -85,12 +85,12 @@ export const failed = workflow("failed", { retry: { maxAttempts: 2, backoff: "fi
   })
 })
 
-/** Longer than its timeout allows. */
+/** A workflow that takes longer than its timeout. */
 export const overdue = workflow("overdue", { timeout: "1h" }, async (ctx: Context<Letters>) => {
   await ctx.waitForEvent("letter")
 })
 
-/** Two steps and a wait; for everything that is done to an instance from outside. */
+/** Two steps and a wait, for controls from outside. */
 export const steered = workflow("steered", async (ctx: Context<Letters>, input: number) => {
   const one = await ctx.do("one", () => input + 1)
   const { text } = await ctx.waitForEvent("letter")
@@ -98,18 +98,18 @@ export const steered = workflow("steered", async (ctx: Context<Letters>, input: 
   return { two, text, run: ctx.instance.run }
 })
 
-/** What was deployed by mistake over `steered`. */
+/** A wrong version of `steered`, deployed by mistake. */
 export const mistaken = workflow("steered", async (ctx, input: number) => {
   await ctx.sleep("one", "1s")
   return input
 })
 
-/** A step whose first attempt never ends: only the death of its process ends it. */
+/** A step whose first attempt never ends, until its process dies. */
 export const interrupted = workflow("interrupted", async (ctx) => {
   return ctx.do("hang", ({ attempt }) => (attempt === 1 ? new Promise<string>(() => undefined) : `done at attempt ${attempt}`))
 })
 
-/** Started by a schedule, and restarted. */
+/** A workflow that a schedule starts, and that is restarted. */
 export const scheduled = workflow("scheduled", async (ctx, input: { readonly region: string }) => {
   const region = await ctx.do("region", () => input.region)
   return { region, ...ctx.instance.schedule }
@@ -121,7 +121,7 @@ export const large = workflow("large", async (ctx, input: { readonly times: numb
   return text.length
 })
 
-/** Three steps that can be undone, the second of which cannot; then it fails, or waits for somebody to end it. */
+/** Three steps with a rollback; the rollback of the second one fails. Then the workflow fails, or waits until it is ended from outside. */
 export const undoable = workflow(
   "undoable",
   { retry: { maxAttempts: 2, initialInterval: "1s", jitter: 0 } },
@@ -149,7 +149,7 @@ export const undoable = workflow(
   },
 )
 
-/** One path for what began with it, another for what began before it was changed. */
+/** Code with one path for instances that begin with it, and another for older instances. */
 export const patched = workflow("patched", async (ctx: Context<Letters>) => {
   const paths: string[] = []
   for (const part of ["first", "second"]) {
@@ -166,7 +166,7 @@ export const unpatched = workflow("patched", async (ctx: Context<Letters>) => {
   await ctx.waitForEvent("letter")
 })
 
-/** Each run takes one letter, and leaves the others to the next. */
+/** Each run takes one letter, and leaves the other letters to the next run. */
 export const perpetual = workflow(
   "perpetual",
   async (ctx: Context<Letters & { go: undefined }>, input: { readonly texts: readonly string[] }): Promise<unknown> => {
@@ -178,7 +178,7 @@ export const perpetual = workflow(
   },
 )
 
-/** What it drew and when it began is what its steps are named after. */
+/** Its step names contain a random value and the start time. */
 export const forked = workflow("forked", async (ctx: Context<Letters>, input: number) => {
   const drawn = await ctx.do(`begun ${ctx.now()} with ${ctx.random()}`, () => ctx.startTime.toISOString())
   const { text } = await ctx.waitForEvent("letter")
@@ -187,20 +187,20 @@ export const forked = workflow("forked", async (ctx: Context<Letters>, input: nu
   return { drawn, text, last, uuid: ctx.uuid() }
 })
 
-/** Knows who started it. */
+/** A child that knows its parent. */
 export const fostered = workflow("fostered", async (ctx: Context<Letters>) => `from ${String(ctx.instance.parentId)}`)
 
-/** Starts `fostered` under the id that it is given. */
+/** Starts `fostered` under the id in its input. */
 export const fostering = workflow("fostering", async (ctx: Context<Letters>, id: string) => ctx.runChild(fostered, { id }))
 
-/** Ends as it is told to, or waits for a letter. */
+/** Ends as its input says, or waits for a letter. */
 export const obedient = workflow("obedient", async (ctx: Context<Letters>, input: "return" | "throw" | "wait") => {
   if (input === "return") return ctx.do("answer", () => new Map([["answer", 42n]]))
   if (input === "throw") throw Object.assign(new RangeError("as told"), { left: 0 })
   return (await ctx.waitForEvent("letter")).text
 })
 
-/** Children of each kind: awaited before and after their end, in a race, sent to, cancelled, not to be started, and left alone. */
+/** Children of each kind: awaited before and after their end, in a race, sent an event, cancelled, refused, and abandoned. */
 export const raising = workflow("raising", async (ctx: Context<Letters>) => {
   const start = (id: string, input: "return" | "throw" | "wait") => ctx.startChild(obedient, { id, input, tags: ["golden"] })
   const told = await ctx.runChild(obedient, { input: "return" })
@@ -218,7 +218,7 @@ export const raising = workflow("raising", async (ctx: Context<Letters>) => {
   return { told, failure, first, taken, settled: settled.map(({ status }) => status) }
 })
 
-/** Children that do not complete, and what their parent is told. The journal of "raising" is from before the ends of children named their workflow. */
+/** Children that do not complete, and the errors that their parent gets. In the older journal of "raising", the ends of children do not name their workflow. */
 export const blaming = workflow("blaming", async (ctx: Context) => {
   const told: unknown[] = []
   for (const [id, input] of [
@@ -232,7 +232,7 @@ export const blaming = workflow("blaming", async (ctx: Context) => {
   return told
 })
 
-/** Handles letters as they come, some before it is ready, and answers updates of which some are refused and some fail. */
+/** Handles letters, also letters that come before its handler is set, and updates, of which some are refused and some fail. */
 export const attentive = workflow("attentive", async (ctx: Context<Letters & { stop: undefined }>) => {
   const heard: string[] = []
   await ctx.sleep("not yet", "1s")
@@ -258,7 +258,7 @@ export const attentive = workflow("attentive", async (ctx: Context<Letters & { s
   return heard
 })
 
-/** Transactions: one that is tried again beside a sleep, so that the code has no answer to its result, and one inside a step. */
+/** Transactions: one is retried beside a sleep, and one is inside a step. */
 export const transactional = workflow("transactional", { retry: { initialInterval: "1s", jitter: 0 } }, async (ctx) => {
   await ctx.transaction("table", (sql) => void sql.run("CREATE TABLE note (text TEXT NOT NULL)"))
   const write = ctx.transaction("write", (sql, { attempt }) => {
@@ -271,7 +271,7 @@ export const transactional = workflow("transactional", { retry: { initialInterva
   return { written, notes }
 })
 
-/** Conditions: one that holds, one that does not in time, one that cannot be told; and a promise that a handler settles. */
+/** Conditions: one that holds, one that times out, one whose function throws; and a promise that a handler settles. */
 export const conditional = workflow("conditional", async (ctx: Context<Letters>) => {
   const heard: string[] = []
   ctx.onEvent("letter", ({ text }) => void heard.push(text))
@@ -298,7 +298,7 @@ export const annotating = workflow("annotating", async (ctx: Context<Letters>, r
   return { text, tags: [...ctx.tags], attempt: ctx.instance.attempt }
 })
 
-/** Values that are marked: plain, rich, none at all, an error, an event, the input and the result. */
+/** Sensitive values: plain, rich, undefined, an error, an event, the input and the result. */
 export const secretive = workflow(
   "secretive",
   { sensitive: { input: true, result: true, events: ["letter"] }, retry: { maxAttempts: 1 } },
@@ -313,14 +313,14 @@ export const secretive = workflow(
   },
 )
 
-/** The codec of those journals that have one: it turns bytes over, and puts one more in front. */
+/** The codec of the encoded journals: it inverts the bytes, and adds one byte in front. */
 export const goldenCodec: PayloadCodec = {
   id: "golden-1",
   encode: (bytes) => Uint8Array.from([7, ...bytes.map((byte) => byte ^ 255)]),
   decode: (bytes) => bytes.slice(1).map((byte) => byte ^ 255),
 }
 
-/** Values that a codec has encoded: plain, rich, none, an error, an event and a memo that the next run begins with. */
+/** Encoded values: plain, rich, undefined, an error, an event, and a memo with which the next run begins. */
 export const encoded = workflow("encoded", { retry: { maxAttempts: 1 } }, async (ctx: Context<Letters>, round: number): Promise<unknown> => {
   ctx.setMemo("round", round)
   if (round === 1) return ctx.continueAsNew(2)

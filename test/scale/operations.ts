@@ -1,17 +1,17 @@
-// What workers and users do all day, one thing at a time, on a store that may hold many others.
+// Frequent operations of workers and users, one at a time, on a store that may contain many other instances.
 
 import { expect } from "vitest"
 import type { Filter } from "../../src/ports/directory.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { claimBy, completed, creation, event, found, turn } from "../../src/testing/store-conformance/sample.ts"
 
-/** Does it once, and says how long that took. What is prepared and cleared away around it does not count. */
+/** Runs an operation once, and returns its time, without preparation and clean-up. */
 type Operation = (place: Place) => Promise<number>
 
 export interface Place extends Store {
-  /** Of instances that sleep: "sleeping-1" to this. */
+  /** The number of sleeping instances, "sleeping-1" and so on. */
   readonly crowd: number
-  /** Of what was done: ids are used once. */
+  /** Counts operations, because each id is used once. */
   used: number
 }
 

@@ -1,5 +1,5 @@
-// With a million instances that sleep and a million that have ended, what workers and users do all day takes at most twice as long as with a
-// hundred of each. Both are on one server, and take turns: what is compared comes from the same moments. It wants a machine to itself, and
+// With a million sleeping and a million ended instances, frequent operations of workers and users take at most twice as long as with a
+// hundred of each. Both databases are on one server and take turns, so compared values come from the same moments. The test needs an idle machine, and
 // is part of `npm run test:long` alone.
 
 import pg from "pg"
@@ -11,7 +11,7 @@ import { PostgresServer } from "../../tools/postgres/server.ts"
 import { operations, type Place } from "./operations.ts"
 
 const size = Number(process.env["SIZE"] ?? 1_000_000)
-/** So that a page is full also where there is nobody else. */
+/** Other instances, so that a page is full also in the small database. */
 const company = 100
 const warmUps = 20
 const times = 201
@@ -35,7 +35,7 @@ beforeAll(async () => {
   empty = await open("empty", company)
   await pool.query("CHECKPOINT")
 }, 1_200_000)
-// What was removed before is cleared away in both alike: by itself the server does so after a share of the rows, and so in the small one only.
+// Removed rows are vacuumed in both databases. Autovacuum begins after a share of all rows, so it would vacuum only the small database.
 beforeEach(async () => {
   for (const schema of ["crowded", "empty"])
     await pool.query(`VACUUM (ANALYZE, INDEX_CLEANUP ON) ${schema}.instance, ${schema}.journal, ${schema}.inbox, ${schema}.tag`)

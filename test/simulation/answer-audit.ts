@@ -1,4 +1,4 @@
-/** What instances answer to those who ask them: it has to be durable, and true, at the moment at which it is told. */
+/** The answers of instances to queries and updates. An answer has to be durable and true when the caller gets it. */
 import { PerdureError } from "perdure"
 import type { JournalMirror, RawEntry } from "./journal-mirror.ts"
 import type { Listener, UpdateAnswer } from "./outside.ts"
@@ -34,19 +34,19 @@ export class AnswerAudit implements Listener {
   }
 }
 
-/** It is not the code that says no. */
+/** Whether the error comes from the engine, and not from the code of the workflow. */
 function isOutside(error: unknown): boolean {
   return PerdureError.is(error, "INSTANCE_ENDED") || PerdureError.is(error, "NOT_STARTED") || PerdureError.is(error, "NOT_FOUND")
 }
 
-/** One that was refused names its argument; one that was accepted is found by its id. */
+/** Whether the entry refuses the update. A refusal names the argument; an accepted update is found by its id. */
 function isRefusal(entry: RawEntry, arg: string, entries: readonly RawEntry[]): boolean {
   if (entry.type !== "update.failed") return false
   const accepted = entries.find(({ type, value }) => type === "update.accepted" && (value as readonly string[])[0] === arg)
   return accepted ? accepted["update"] === entry["update"] : JSON.stringify(entry).includes(`refused:${arg}`)
 }
 
-/** What the code has seen is the beginning of what is released; what a cancel rejects has no order. */
+/** Whether the code has seen a prefix of the released results. Results that a cancel rejects have no order. */
 function isCommitted({ released, releasedBeforeCancel }: RunAudit, seen: readonly string[]): boolean {
   const firm = seen.slice(0, releasedBeforeCancel)
   return firm.every((id, index) => released[index] === id)

@@ -1,18 +1,18 @@
-/** Programs as code: deterministic, it asks through its context, and tells the ledger what it sees. */
+/** Runs a program as workflow code. The code is deterministic, asks through its context, and tells the ledger which results it sees. */
 import { PerdureError, type AnyWorkflow, type Context, type StepContext } from "perdure"
 import type { Ledger, Trace } from "./ledger.ts"
 import { childName, type ChildStart, type Condition, type Cut, type Parallel, type Patch, type Program, type Sleep, type Step, type Wait } from "./program.ts"
 
 export interface Surroundings {
   readonly ledger: Ledger
-  /** Names the process that executes. */
+  /** The name of the executing process. */
   readonly worker: () => string
-  /** Up to which position the process has read the journal for this execution. */
+  /** The position up to which the process has read the journal for this execution. */
   readonly loaded: (id: string) => number
   readonly cleanUpMs: number
-  /** Virtual time that passes in this process. */
+  /** Lets virtual time pass in this process. */
   readonly pass: (ms: number) => Promise<void>
-  /** The process has the changed code. */
+  /** Whether the process has the changed code. */
   readonly isPatched: boolean
   readonly workflow: (name: string) => AnyWorkflow
 }
@@ -54,7 +54,7 @@ export class Code {
         const results: unknown[] = []
         for (const inner of node.nodes) {
           results.push(await this.run(inner))
-          // Inside a step there is no such thing.
+          // Steps have no memo.
           if (this.#parent === undefined) (this.#asks as Context).setMemo("done", ++this.#done)
         }
         return results
@@ -135,7 +135,7 @@ export class Code {
       const { type, payload } = node.event
       ledger.sendToChild(child.id, node.event)
       await this.#observed(this.#id(`${child.id} ${type}`), child.sendEvent(type, payload)).catch((error: unknown) => {
-        // It may be over by then.
+        // The instance may have ended by then.
         if (!PerdureError.is(error, "INSTANCE_ENDED")) throw error
       })
     }
@@ -200,7 +200,7 @@ export class Code {
     }
   }
 
-  /** The id that the engine is to give it: name and occurrence in call order. */
+  /** The step id that the engine has to assign: name and occurrence in call order. */
   #id(name: string): string {
     const occurrence = (this.#occurrences.get(name) ?? 0) + 1
     this.#occurrences.set(name, occurrence)
@@ -219,7 +219,7 @@ export class Code {
         return value
       },
       (error: unknown) => {
-        // What the code gives up by itself it need not be told.
+        // The code does not note what it aborts itself.
         if (!(error instanceof Named && error.message === "cut")) see(nameOf(error))
         throw error
       },
@@ -231,7 +231,7 @@ function retryOf({ attemptsMax }: Step) {
   return { maxAttempts: attemptsMax, initialInterval: 200, jitter: 0 }
 }
 
-/** What fails as often as it is tried fails always, also where a crash cuts an attempt off. */
+/** A step that fails in all its attempts fails always, also if a crash interrupts an attempt. */
 function always(times: number, attemptsMax: number): number {
   return times >= attemptsMax ? Infinity : times
 }
@@ -244,7 +244,7 @@ function settled(branch: PromiseSettledResult<unknown>): unknown {
 class Named extends Error {}
 
 function childErrorName(error: unknown, child: string): string {
-  // Its own cancel, and not that of the child.
+  // The instance itself is cancelled, and not the child.
   if (PerdureError.is(error, "CANCELLED")) return "cancelled"
   if (!PerdureError.is(error, "CHILD_FAILED") || error.details["child"] !== child) return `unexpected:${String(error)}`
   const { cause } = error
@@ -261,7 +261,7 @@ export function nameOf(error: unknown): string {
     return `failed:${error.cause instanceof Error ? error.cause.message : String(error.cause)}`
   }
   if (PerdureError.is(error, "EVENT_TIMEOUT")) return `timeout:${String(error.details["step"])}`
-  // What a step waits for inside it is given up when the run is undone.
+  // A nested wait of a step is aborted when the run is rolled back.
   if (PerdureError.is(error, "CANCELLED") || (PerdureError.is(error, "INSTANCE_ENDED") && error.message.endsWith("is rolled back"))) return "cancelled"
   if (error instanceof AggregateError) return "aggregate"
   return `unexpected:${String(error)}`

@@ -1,6 +1,6 @@
 /**
- * Runs one scenario under one plan of faults: processes over one store and one virtual clock, somebody outside who acts on
- * instances, and everything written down as it happens. What is found wrong is collected, with what is needed to see why.
+ * Runs one scenario under one plan of faults: processes over one store and one virtual clock, and a caller who acts on
+ * instances. Everything is recorded as it happens. Findings are collected, with the details that explain them.
  */
 import { expectReplay, memory } from "perdure/testing"
 import { Engine } from "../../src/engine/engine.ts"
@@ -30,13 +30,13 @@ export interface SimulationSpec {
   readonly workers: number
   /** How long a dead process stays away. */
   readonly downMs: number
-  /** The lease of a dead process ends at once, as that of the one process of a file does. */
+  /** The lease of a dead process ends at once, as on a SQLite file with one process. */
   readonly isEmbedded: boolean
-  /** Processes that are suspended for a while, and thought dead. */
+  /** Processes that are suspended for a while, and that others take for dead. */
   readonly freezes?: readonly { readonly atMs: number; readonly worker: number; readonly forMs: number }[]
   /** Processes that are closed in good order and opened again. */
   readonly deploys?: readonly { readonly atMs: number; readonly worker: number }[]
-  /** From when on processes that are opened have the changed code; default: all have it. Only where there is one worker. */
+  /** Processes that open after this time have the changed code; default: all have it. Only with one worker. */
   readonly patchAtMs?: number
   /** How long the clean-up of a cancelled instance takes. */
   readonly cleanUpMs?: number
@@ -49,7 +49,7 @@ export interface SimulationSpec {
 export interface SimulationReport {
   readonly violations: readonly string[]
   readonly statistics: Statistics
-  /** Writes that were made: the boundaries for crashes. */
+  /** The number of writes, before and after which a crash may happen. */
   readonly writes: number
   readonly journals: string
   readonly traces: string
@@ -94,7 +94,7 @@ export class Simulation {
   readonly outside: Outside
   readonly answers: AnswerAudit
   readonly definitions: ReadonlyMap<string, Definition>
-  /** Where the data is, past all that is planted and watched. */
+  /** The store below all planted faults and watchers. */
   readonly #base = memory()
   readonly #store: StoreProvider
   readonly #slotAudit: SlotAudit
@@ -165,7 +165,7 @@ export class Simulation {
     return [...this.mirror.instances.values()].every(({ isEnded }) => isEnded)
   }
 
-  /** Nothing moves any more without time passing. */
+  /** Runs until nothing more happens without time passing. */
   async #settle(): Promise<void> {
     this.#settlings = this.host.now() === this.#settledAt ? this.#settlings + 1 : 0
     this.#settledAt = this.host.now()
@@ -230,7 +230,7 @@ export class Simulation {
     await this.#open(slot)
   }
 
-  /** Towards the end somebody resumes what is paused and sends what is waited for, until everything has ended. */
+  /** Near the end, resumes paused instances and sends awaited events, until all instances have ended. */
   async #close(round: number): Promise<void> {
     this.#faults.isQuiet = round > 1
     this.outside.pending++
@@ -261,7 +261,7 @@ export class Simulation {
     this.ledger.check()
   }
 
-  /** Every journal must take the code to the same end, without a step being run. */
+  /** Replays every journal. The code must reach the same end, and no step may run. */
   async #replay(client: Engine): Promise<void> {
     const workflows = workflowsOf([...this.definitions.values()], {
       ledger: this.ledger,

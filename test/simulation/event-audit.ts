@@ -1,9 +1,9 @@
-/** The events of one run: each is taken in once, and given away once, first in first out for its type. */
+/** The events of one run. Each event is received once and handled once, first in first out for its type. */
 export class EventAudit {
   readonly #buffered = new Map<string, BufferedEvent[]>()
   readonly #waits = new Map<string, string>()
   readonly #ids = new Set<string>()
-  /** Those of the runs before, which this one continues. */
+  /** The events of the earlier runs that this run continues. */
   readonly #earlier = new Set<string>()
 
   continue(before: EventAudit): void {
@@ -14,7 +14,7 @@ export class EventAudit {
     return eventId !== undefined && (this.#ids.has(eventId) || this.#earlier.has(eventId))
   }
 
-  /** `isKept`: an earlier run took it in, and this one has it too. */
+  /** With `isKept` an earlier run received the event, and this run keeps it. */
   receive(type: string, payload: string, eventId: string | undefined, position: number, isKept: boolean): string | undefined {
     const isKnown = isKept ? eventId !== undefined && this.#ids.has(eventId) : this.isKnown(eventId)
     if (isKnown) return `event id ${eventId} is taken in twice`
@@ -36,7 +36,7 @@ export class EventAudit {
     return type === undefined ? "nobody waits" : this.handle(type, from)
   }
 
-  /** Somebody gets the event at that position. */
+  /** A wait or a handler gets the event at that position. */
   handle(type: string, from: number): string | undefined {
     const queue = this.#buffered.get(type) ?? []
     if (queue[0]?.position !== from) return `it takes the event at ${from}; the first of ${type} is at ${queue[0]?.position}`
@@ -44,7 +44,7 @@ export class EventAudit {
     return undefined
   }
 
-  /** What nobody took, in order: the next run gets it if this one continues as new. */
+  /** The events that were not handled, in order. The next run gets them if this run continues as new. */
   get left(): readonly BufferedEvent[] {
     return [...this.#buffered.values()].flat().toSorted((a, b) => a.position - b.position)
   }

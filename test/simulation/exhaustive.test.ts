@@ -4,7 +4,7 @@ import { crashPhases, noFaults, type CrashPhase } from "./faults.ts"
 import { leaseMs } from "./settings.ts"
 import { smallWorkflows, type SmallWorkflow } from "./small-workflows.ts"
 
-/** Every workflow with a crash before, after and behind every single write; the smallest with every pair of crashes. */
+/** Every workflow with a crash at each phase of every write, and the smallest workflows with every pair of crashes. */
 
 const embedded: Partial<SimulationSpec> = { workers: 1, isEmbedded: true, downMs: 0 }
 const cluster: Partial<SimulationSpec> = { workers: 2, isEmbedded: false, downMs: 2 * leaseMs }
@@ -49,7 +49,7 @@ describe("two crashes at every pair of writes", () => {
   it.each(smallWorkflows.filter(({ isSmallest }) => isSmallest).map((workflow) => [workflow.name, workflow] as const))("%s", async (_name, workflow) => {
     const calm = await run(workflow, embedded, new Map())
     for (const first of points(calm.writes)) {
-      // A crash makes more writes follow than there were without one.
+      // After a crash there are more writes than without one.
       for (const second of points(calm.writes + 2).filter(({ write }) => write > first.write)) {
         const crashes = new Map([
           [first.write, first.phase],

@@ -1,4 +1,4 @@
-/** Which faults happen when. One source is shared by all processes of a simulation, so that crash points count through. */
+/** The plan of faults. All processes of a simulation share it, so that crash points are counted over all processes. */
 import type { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { Fault, FaultSource, StoreOperation } from "../../src/testing/faulty-store.ts"
 import type { Statistics } from "./statistics.ts"
@@ -7,7 +7,7 @@ export type CrashPhase = "before" | "after" | "acknowledged"
 
 export const crashPhases: readonly CrashPhase[] = ["before", "after", "acknowledged"]
 
-/** How likely each is, per call. */
+/** The probability of each fault, per call. */
 export interface FaultRates {
   readonly commitError: number
   readonly deliverError: number
@@ -36,9 +36,9 @@ export interface FaultPlan {
   /** Crash at the n-th write, counted from 0 over all processes. */
   readonly crashes: ReadonlyMap<number, CrashPhase>
   readonly rates: FaultRates
-  /** There are schedules: what is read of them fails, too. */
+  /** The simulation has schedules, so reads of schedules fail too. */
   readonly hasSchedules?: boolean
-  /** What happens to the n-th call of an operation, counted from 1: "claim 2". */
+  /** The fault of the n-th call of an operation, counted from 1: "claim 2". */
   readonly scripted?: Readonly<Record<string, Fault>>
 }
 
@@ -47,7 +47,7 @@ const scheduleReads: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["sch
 const reads: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["readJournal", "readInbox", "unread", "nextDueAt", "get"])
 
 export class PlannedFaults implements FaultSource {
-  /** Writes so far: the boundaries at which a crash may be planned. */
+  /** The number of writes so far, at which crashes are planned. */
   writes = 0
   isQuiet = false
   readonly #plan: FaultPlan

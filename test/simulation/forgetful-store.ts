@@ -5,7 +5,7 @@ import { overriding } from "../../src/testing/overriding.ts"
 
 type Port = "journal" | "directory" | "flow"
 
-/** One call that writes, with the time at which the store answered it. */
+/** A writing call, with the time at which the store returned. */
 interface Write {
   readonly port: Port
   readonly method: string
@@ -20,14 +20,14 @@ const writes: Readonly<Record<Port, ReadonlySet<string>>> = {
 }
 
 /**
- * A store with an asynchronous standby. `failOver` puts the standby in its place, which has replayed all writes but the newest ones: those were
- * acknowledged, and are forgotten. Whoever has the store open goes on with the standby.
+ * A store with an asynchronous standby. `failOver` promotes the standby, which has replayed all writes but the newest ones: these writes were
+ * acknowledged, and are lost. Open stores continue on the standby.
  */
 export class ForgetfulStore implements StoreProvider {
   readonly name = "forgetful"
   readonly #written: Write[] = []
   #server = memory()
-  /** Each open store, with the way to give it another server. */
+  /** For each open store, a function that gives it another server. */
   readonly #open: ((server: StoreProvider) => Promise<void>)[] = []
 
   async open(context: StoreContext): Promise<Store> {
@@ -57,7 +57,7 @@ export class ForgetfulStore implements StoreProvider {
     }
   }
 
-  /** The newest turns that were committed, oldest first, as their number of writes from the end: 1 is the last write. */
+  /** The newest committed turns, oldest first, as the number of writes from the end: 1 is the last write. */
   commitsFromEnd(): readonly number[] {
     return this.#written.flatMap(({ method }, at) => (method === "commit" ? [this.#written.length - at] : []))
   }

@@ -60,7 +60,7 @@ async function simulate(seed: string) {
   first.worker.freeze()
   const commits = store.commitsFromEnd().filter((_, at) => at >= ids.length)
   await store.failOver(commits[Math.floor(random.next() * commits.length)] ?? 0)
-  // The second worker takes over, and gets to about where the first one was.
+  // The second worker takes over, and reaches about the position of the first worker.
   await advance(leaseMs + Math.floor(random.next() * 3_000))
   first.worker.thaw()
   await advance(120_000)

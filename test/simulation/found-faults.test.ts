@@ -4,7 +4,7 @@ import { simulate, type SimulationReport, type SimulationSpec } from "./driver.t
 import { noFaults } from "./faults.ts"
 import { all, any, race, seq, sleep, step, wait, type OutsideAction, type Program, type SimulatedInstance } from "./program.ts"
 
-/** Faults that the simulation once found, each in its smallest form. */
+/** Faults of the engine that the simulation once found, each in its smallest form. */
 
 interface Smallest extends Partial<Omit<SimulationSpec, "scenario" | "faults">> {
   readonly actions?: readonly OutsideAction[]

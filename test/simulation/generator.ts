@@ -1,4 +1,4 @@
-/** Everything about one simulation from its seed: programs, what is done to them from outside, and which faults happen. */
+/** Generates a simulation from its seed: programs, actions from outside, and faults. */
 import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { SimulationSpec } from "./driver.ts"
 import { crashPhases, noFaults, type CrashPhase, type FaultRates } from "./faults.ts"
@@ -99,7 +99,7 @@ function scenarioOf(dice: Dice): Scenario {
   return { instances, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
 }
 
-/** Sometimes there are several of one workflow, and it has limits. */
+/** Sometimes adds several instances of one workflow, and limits for it. */
 function crowded(scenario: Scenario, dice: Dice): Scenario {
   if (!dice.happens(0.2)) return scenario
   const original = dice.pick(scenario.instances)
@@ -123,7 +123,7 @@ function crowded(scenario: Scenario, dice: Dice): Scenario {
   }
 }
 
-/** Sometimes there are schedules, too. */
+/** Sometimes adds schedules. */
 function scheduled(scenario: Scenario, dice: Dice): Scenario {
   if (!dice.happens(0.15)) return scenario
   const schedules = Array.from({ length: 1 + dice.upTo(2) }, (_, index): SimulatedSchedule => {
@@ -149,7 +149,7 @@ class EventMaker {
     this.#dice = dice
   }
 
-  /** A new one, or one with an id that was sent before. */
+  /** Makes a new event, or an event with an id that was sent before. */
   make(): SentEvent {
     const dice = this.#dice
     const before = this.#made.filter(({ eventId }) => eventId !== undefined)
@@ -180,7 +180,7 @@ class ProgramMaker {
     return { kind: "seq", nodes }
   }
 
-  /** Another one, with labels of its own. */
+  /** Makes another program, with labels of its own. */
   more(budget: number): Program {
     this.#budget = budget
     return this.make()
@@ -255,7 +255,7 @@ class ProgramMaker {
     if (dice.happens(0.1)) return { ...base, timeoutMs: 500, hangs: dice.happens(0.5) ? attemptsMax : attemptsMax - 1 }
     return {
       ...base,
-      // Inside a step the order of calls may differ when it is entered again, so that names must not repeat there.
+      // The order of calls inside a step may differ when the step is entered again, so names must not repeat there.
       name: !isNested && dice.happens(0.2) ? "same" : label,
       fails: dice.happens(0.3) ? 1 + dice.upTo(3) : 0,
       latencyMs: dice.pick([0, 0, 0, 10, 400, 2_500]),

@@ -1,17 +1,17 @@
-/** Programs as workflows of the engine: what they answer from outside while their code runs. */
+/** Turns programs into workflows, with handlers for queries, updates and events. */
 import { workflow, type AnyWorkflow, type Context } from "perdure"
 import { Code, nameOf, type Surroundings } from "./code.ts"
 import type { Trace } from "./ledger.ts"
 import { keyOf, type Definition, type Flow, type Input, type Step } from "./program.ts"
 
 export const cleanUpStep = "clean-up"
-/** The event that is handled, and never waited for. */
+/** The event type that has a handler, and that no code waits for. */
 export const handledEvent = "blue"
 
 const handlerStep: Step = { kind: "step", label: "handle", name: "handle", fails: 0, attemptsMax: 3, latencyMs: 100 }
 const updateStep: Step = { kind: "step", label: "update", name: "update", fails: 1, attemptsMax: 3, latencyMs: 0 }
 
-/** All of them, so that each can start the others. */
+/** The workflows of all definitions, so that each can start the others. */
 export function workflowsOf(definitions: readonly Definition[], surroundings: Omit<Surroundings, "workflow">): readonly AnyWorkflow[] {
   const workflows = new Map<string, AnyWorkflow>()
   const world: Surroundings = { ...surroundings, workflow: (name) => workflows.get(name)! }
@@ -48,11 +48,11 @@ function optionsOf({ limits, rate }: Flow) {
   }
 }
 
-/** What comes from outside is seen in the order of the journal, like everything else. */
+/** Handlers see updates and events in the order of the journal. */
 function answer(ctx: Context<Record<string, string>>, code: Code, trace: Trace): void {
   ctx.onEvent(handledEvent, (payload) => {
     trace.seen.push({ id: `on:${handledEvent}`, outcome: payload })
-    // A cancel rejects it; that must not end the run before its clean-up.
+    // A cancel rejects the step. This must not end the run before its clean-up.
     return code.run(handlerStep).catch(() => undefined)
   })
   ctx.setQueryHandler("seen", () => trace.seen.map(({ id }) => id))

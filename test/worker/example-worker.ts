@@ -9,7 +9,7 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare"
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const example = join(root, "examples/cloudflare-worker")
 
-/** What `wrangler deploy --dry-run` makes of examples/cloudflare-worker, on the sources of the package; `entry`: with another module for its own. */
+/** Bundles examples/cloudflare-worker with `wrangler deploy --dry-run`, on the sources of the package. `entry` replaces the module of the Worker. */
 export async function dryRun(entry = "worker.ts"): Promise<{ readonly output: string; readonly script: string }> {
   const folder = await mkdtemp(join(tmpdir(), "perdure-worker-"))
   const aliases = ["perdure/cloudflare:src/cloudflare.ts", "perdure:src/workerd.ts"].flatMap((alias) => {
@@ -39,7 +39,7 @@ export async function dryRun(entry = "worker.ts"): Promise<{ readonly output: st
   }
 }
 
-/** The Worker on a port of this machine, with its storage in the folder. */
+/** Runs the Worker on a port of this machine, with its storage in the folder. */
 export async function runWorker(script: string, folder: string, vars: Record<string, string> = {}): Promise<Miniflare> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({

@@ -15,7 +15,7 @@ it.each(["runner-only", "with-http"] as const)("a Worker %s stays within its bou
   expect(bytes).toBeLessThanOrEqual(bounds[name])
   const imported = new Set(Array.from(script.matchAll(/(?:from|import)\s*\(?\s*"([\w:@/.-]+)"/g), ([, specifier]) => specifier))
   expect(imported).toEqual(new Set(["cloudflare:workers", "node:async_hooks", "node:crypto"]))
-  // The title of the OpenAPI document, and the stores of other hosts.
+  // The bundle must contain the title of the OpenAPI document only with the HTTP API, and never the stores of other hosts.
   expect(script.includes("openapi")).toBe(name === "with-http")
   for (const elsewhere of ["node:sqlite", "pg_snapshot", "DatabaseSync"]) expect(script).not.toContain(elsewhere)
 })

@@ -39,7 +39,7 @@ describe("workerd killed at random moments while 100 instances run", () => {
     const acknowledged = new Set<string>()
     const ids = Array.from({ length: instances }, (_, n) => `i${n}`)
     let isOver = false
-    // A caller who starts them all, each as often as it takes to get an answer.
+    // A caller starts all instances, and repeats each start until it gets a response.
     const starting = (async () => {
       for (const [n, id] of ids.entries()) {
         while (!isOver && (await workerd.get(`/start?id=${id}&n=${n}&sleepMs=${sleepMs}`)) === undefined) await pause(20)
@@ -54,7 +54,7 @@ describe("workerd killed at random moments while 100 instances run", () => {
     await starting
     isOver = true
     expect(acknowledged.size).toBe(instances)
-    // Nobody asks for anything: what goes on from here is woken by its alarm.
+    // From here on there are no calls: alarms wake the objects.
     const isDone = () => ids.every((id) => told.has(`${id}/last`))
     for (let waited = 0; waited < 120_000 && !isDone(); waited += 100) await pause(100)
     expect(ids.filter((id) => !told.has(`${id}/last`))).toEqual([])
@@ -66,7 +66,7 @@ describe("workerd killed at random moments while 100 instances run", () => {
       }
       expect(answer).toMatchObject({ status: "completed", result: 4 * n + 6 + n * 10 })
       const count = (type: string) => answer.types.filter((one) => one === type).length
-      // Four of its own, the start of its child, and the last.
+      // Four own steps, the start of its child, and the last step.
       expect([id, count("run.started"), count("step.completed"), count("child.ended"), count("run.completed")]).toEqual([id, 1, 6, 1, 1])
       expect(((await workerd.get(`/?id=${id}-child`)) as Answer).status).toBe("completed")
     }
@@ -83,7 +83,7 @@ describe("workerd killed at random moments while 100 instances run", () => {
 })
 
 describe("workerd killed at random moments while instances wait for slots and a schedule fires", () => {
-  // In short the same is told, without real processes, in test/workerd/deaths.test.ts.
+  // test/workerd/deaths.test.ts has a short form of this test, without real processes.
   it.runIf(long)(
     "a key with limit 5 is never exceeded, each comes to its turn, and each due time starts one",
     { timeout: long ? 900_000 : 240_000 },
@@ -123,7 +123,7 @@ describe("workerd killed at random moments while instances wait for slots and a 
       expect(started).toBeGreaterThan(0)
       let counts: unknown
       let scheduled: Record<string, string> = {}
-      // Nobody asks for anything of theirs: what goes on is woken by alarms.
+      // There are no calls to these instances: alarms wake them.
       for (let tries = 0; tries < 600; tries++) {
         counts = await insist("/list?workflow=limited")
         scheduled = await insist("/scheduled")

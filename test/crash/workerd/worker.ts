@@ -1,9 +1,9 @@
-// The Worker that is killed: workflows that tell whoever watches what they do, and a few routes.
+// The Worker that is killed: workflows that report their steps to the test, and a few routes.
 
 import { workflow } from "../../../src/index.ts"
 import { createWorkflowRunner, workflowClient, type ObjectNamespace } from "../../../src/cloudflare.ts"
 
-/** Whoever watches is outside: what it has heard of happened. */
+/** Reports a step to the test, which runs outside of the Worker. */
 async function tell(instance: string, step: string): Promise<void> {
   await fetch(`http://ledger/${instance}/${step}`)
 }
@@ -30,7 +30,7 @@ const chain = workflow("chain", async (ctx, { n, sleepMs }: { n: number; sleepMs
   return sum + child
 })
 
-/** At most five of a key are inside at a time. */
+/** At most five instances of a key run at a time. */
 const limited = workflow("limited", { concurrency: { limit: 5, key: ({ key }: { key: string }) => key } }, async (ctx, _input: { key: string }) => {
   const { id } = ctx.instance
   await ctx.do("work", async () => {

@@ -1,4 +1,4 @@
-// What `bin` of package.json names can be run as it is: the compiler does not make it so.
+// Makes the file that `bin` of package.json names executable, because the bundler does not.
 
 import { chmodSync } from "node:fs"
 

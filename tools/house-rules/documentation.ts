@@ -1,9 +1,9 @@
-// Which public names have no JSDoc: every export of an entry, and every member that users see of the interfaces, classes, object types and constants
+// Finds public names without JSDoc: every export of an entry, and every visible member of the interfaces, classes, object types and constants
 // among them. A member counts wherever it is declared: in a type that another one extends, in a part of an intersection, below an `Omit`.
 
 import { type Node, placeOf, type SourceFile } from "./source-file.ts"
 
-/** A declaration, and the file and the statement that hold it. */
+/** A declaration, with its file and its statement. */
 interface Declared {
   readonly name: string
   readonly file: SourceFile
@@ -11,7 +11,7 @@ interface Declared {
   readonly declaration: Node
 }
 
-/** A member of a public type: where it is declared, and its comment, or that of the type that it comes from; empty: it has none. */
+/** A member of a public type: its declaration, and its comment or the comment of the type that it comes from. Without a comment the text is empty. */
 interface Member {
   readonly key: string
   readonly owner: string
@@ -26,10 +26,10 @@ const nameOf = (node: unknown): string | undefined => {
   return computed ? undefined : (name ?? value)
 }
 
-/** Computed keys, such as `[Symbol.asyncDispose]`, are passed over: nobody writes them. */
+/** Computed keys, such as `[Symbol.asyncDispose]`, are skipped, because users do not write them. */
 const keyOf = (member: Node): string | undefined => (member["computed"] === true ? undefined : nameOf(member["key"]))
 
-/** The JSDoc comment with words in it that ends right before the node. Line comments between the two, such as those for a linter, do not part them. */
+/** The JSDoc comment that ends right before the node and contains words. Line comments may lie between them, such as comments for a linter. */
 function commentOf({ text }: SourceFile, { start }: Node): string {
   const before = text
     .slice(0, start)
@@ -54,14 +54,14 @@ function isPublicMember(member: Node): boolean {
   return !isPrivate && member.type !== "StaticBlock" && member["kind"] !== "constructor"
 }
 
-/** The texts of a literal type, or of a union of them. */
+/** The texts of a literal type, or of a union of literal types. */
 function literalsOf(type: Node | undefined): readonly string[] {
   if (type?.type === "TSUnionType") return list(type["types"]).flatMap(literalsOf)
   const text = type?.type === "TSLiteralType" ? nameOf(type["literal"]) : undefined
   return text === undefined ? [] : [text]
 }
 
-/** Types of the language that pass on the members of their first argument. */
+/** Types of TypeScript that have the members of their first argument. */
 const passing = new Set(["Partial", "Required", "Readonly", "NonNullable"])
 
 /** `field?: never` forbids a member. */
@@ -89,7 +89,7 @@ export class Documentation {
     return [...this.#commentsOf(entries)].filter(([, comment]) => comment === "").map(([name]) => name)
   }
 
-  /** The comments of all names that are looked at, as `Handle` and `Handle.result`. */
+  /** The comments of all checked names, as `Handle` and `Handle.result`. */
   comments(entries: readonly SourceFile[]): ReadonlyMap<string, string> {
     const found = new Map<string, string>()
     for (const [line, comment] of this.#commentsOf(entries)) {
@@ -120,7 +120,7 @@ export class Documentation {
     return found
   }
 
-  /** `isValue`: of the class itself, and not of the type of its objects; static members belong to that alone. */
+  /** With `isValue` the members of the class itself, which include static members, and not the members of its objects. */
   #membersOf(declared: Declared, isValue = false): readonly Member[] {
     const { declaration } = declared
     const { type } = declaration
@@ -133,7 +133,7 @@ export class Documentation {
       const promised = list(declaration["implements"]).flatMap((parent) => this.#ofReference(declared, parent["expression"] as Node, parent))
       const members = list((declaration["body"] as Node)["body"]).filter((member) => isPublicMember(member) && (isValue || member["static"] !== true))
       const own = new Set(members.map(keyOf))
-      // What a class promises to have is described there, but is a member only if the class has it.
+      // A class takes comments from the interfaces that it implements, but only for members that the class declares.
       return this.#own(declared, members, [...superclass, ...promised.filter(({ key }) => own.has(key))])
     }
     if (type === "TSTypeAliasDeclaration") return this.#ofType(declared, declaration["typeAnnotation"] as Node)
@@ -144,7 +144,7 @@ export class Documentation {
     return value?.type === "ObjectExpression" ? this.#own(declared, list(value["properties"]), []) : []
   }
 
-  /** The members that are written here, each once, and those that are inherited and not written again. Of overloads, editors show the first one's comment. */
+  /** The declared members, each once, and the inherited members that are not declared again. Of overloads, editors show the first comment. */
   #own({ file, name }: Declared, nodes: readonly Node[], inherited: readonly Member[]): readonly Member[] {
     const own = new Map<string, Member>()
     for (const node of nodes) {
@@ -167,7 +167,7 @@ export class Documentation {
       case "TSMappedType":
         return this.#ofType(declared, type["typeAnnotation"] as Node | null)
       case "TSIndexedAccessType": {
-        // Of `{ [K in Names]: … }[Names]`, which is one of the values. What one member of another type is says that member.
+        // For `{ [K in Names]: … }[Names]` the members of the values. An indexed access to another type is described by that member.
         const object = type["objectType"] as Node
         return object.type === "TSMappedType" ? this.#ofType(declared, object) : []
       }
@@ -181,7 +181,7 @@ export class Documentation {
     }
   }
 
-  /** Those of a type by its name. Names of the language and of packages have none here: they are described elsewhere. */
+  /** The members of a named type. Types of the language and of packages have none here, because their comments are elsewhere. */
   #ofReference(declared: Declared, named: Node | null, reference?: Node, isValue = false): readonly Member[] {
     const name = nameOf(named)
     if (name === undefined) return []
@@ -195,7 +195,7 @@ export class Documentation {
     return found && found.declaration !== declared.declaration ? this.#membersOf(found, isValue) : []
   }
 
-  /** Where a name that a file exports is declared. */
+  /** The declaration of a name that a file exports. */
   #exported(file: SourceFile, name: string): Declared | undefined {
     for (const statement of file.body) {
       if (statement.type !== "ExportNamedDeclaration") continue
@@ -209,7 +209,7 @@ export class Documentation {
     return this.#local(file, name)
   }
 
-  /** Where a name that a file declares or imports is declared. */
+  /** The declaration of a name that a file declares or imports. */
   #local(file: SourceFile, name: string): Declared | undefined {
     for (const statement of file.body) {
       const declaration = declarationsOf(statement).find((node) => nameOf(node["id"]) === name)

@@ -1,4 +1,4 @@
-// A TypeScript file as the house rules see it: where it lies, how long it is, what it imports and exports, and its syntax tree.
+// A TypeScript file for the house rules: its path, its length, its imports and exports, and its syntax tree.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { posix, sep } from "node:path"
@@ -14,7 +14,7 @@ export interface Node {
 export interface Import {
   /** As written. */
   readonly specifier: string
-  /** The imported file's path from the root of the repository; undefined for a package. */
+  /** The path of the imported file from the root of the repository; undefined for a package. */
   readonly file: string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface Export {
 }
 
 export interface SourceFile {
-  /** From the root of the repository, with slashes. */
+  /** The path from the root of the repository, with slashes. */
   readonly path: string
   readonly text: string
   readonly lines: number
@@ -65,7 +65,7 @@ function specifierOf(node: Node): string | undefined {
   return importing && isNode(source) && typeof source["value"] === "string" ? source["value"] : undefined
 }
 
-/** A file with this text, as if it lay there. */
+/** Parses a text as the file of a path. */
 export function parseSourceFile(path: string, text: string): SourceFile {
   const { program, module, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path} does not parse: ${errors[0].message}`)
@@ -87,7 +87,7 @@ export function parseSourceFile(path: string, text: string): SourceFile {
   }
 }
 
-/** Every TypeScript file below a folder of the repository; none where there is no such folder. */
+/** Every TypeScript file below a folder of the repository. Empty if there is no such folder. */
 export function readSourceFiles(folder: string): readonly SourceFile[] {
   const names = () => readdirSync(fileURLToPath(new URL(`${folder}/`, root)), { recursive: true, encoding: "utf8" })
   return attempt(names)

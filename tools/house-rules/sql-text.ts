@@ -1,7 +1,7 @@
 /**
- * Finds SQL that is built with a value which nobody has checked. A template literal, or texts joined with `+`, counts as SQL if its own text has words of SQL.
- * What is put into it must be text of the sources: a literal, a constant made of such text, what a function of ours returns if that is such text, a
- * parameter if every call in the sources passes such text, a number of `Number` or `Math`, or what one of the checking functions returns.
+ * Finds SQL that contains an unchecked value. A template literal, or texts joined with `+`, counts as SQL if its own text has words of SQL.
+ * Every inserted value must be text of the sources: a literal, a constant made of such text, the result of a function of ours if it is such text, a
+ * parameter if every call in the sources passes such text, a number of `Number` or `Math`, or the result of a checking function.
  */
 
 import { type Node, placeOf, type SourceFile, walk } from "./source-file.ts"
@@ -25,7 +25,7 @@ const checkingFunctions: ReadonlySet<string> = new Set([
 const bindingMethods: ReadonlySet<string> = new Set(["bind"])
 
 /**
- * What the store of PostgreSQL calls the name of its schema, which `quotedSchema` makes: a property of the database, and parameters that pass it on.
+ * The name of the schema of the PostgreSQL store, which `quotedSchema` makes: a property of the database, and parameters that pass it on.
  * The names of the store's functions, which `defineFunction` makes, are properties of `functions`.
  */
 const checkedProperties = /(^|[.#])(database\.schema|functions(\.\w+|\[\w+\]))$/
@@ -35,7 +35,7 @@ const schemaFolder = "src/stores/postgres/"
 const words =
   /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|(?:CREATE|DROP|ALTER) [A-Z]+|TRUNCATE|WHERE|FROM|JOIN|VALUES|ORDER BY|GROUP BY|LIMIT|UNION|RETURNING|PRAGMA|SAVEPOINT|ROLLBACK|RELEASE|VACUUM|ATTACH|NOTIFY|LISTEN|UNLISTEN|EXECUTE|GRANT|SET|LOCK)\b/
 
-/** Methods that keep text what it is, if what they are given is such text, too. */
+/** Methods whose result is checked text if their arguments are checked text. */
 const textMethods: ReadonlySet<string> = new Set([
   "concat",
   "filter",
@@ -51,7 +51,7 @@ const textMethods: ReadonlySet<string> = new Set([
 ])
 const mappingMethods: ReadonlySet<string> = new Set(["map", "flatMap"])
 
-/** Of unchecked SQL, one line a place. */
+/** Returns each place of unchecked SQL as a line. */
 export function uncheckedSql(files: readonly SourceFile[]): readonly string[] {
   const sources = new Sources(files)
   const findings = files.flatMap((file) =>
@@ -83,7 +83,7 @@ const isFunction = (node: Node | undefined): node is Node =>
 
 const nameOf = (node: unknown): string => (node as { name?: string } | null | undefined)?.name ?? ""
 
-/** What a name stands for. */
+/** The meaning of a name. */
 type Binding =
   | { readonly kind: "value"; readonly node: Node }
   | { readonly kind: "element"; readonly of: Node }
@@ -95,10 +95,10 @@ class Sources {
   readonly #files = new Map<string, SourceFile>()
   readonly #fileOf = new Map<Node, SourceFile>()
   readonly #parentOf = new Map<Node, Node>()
-  /** Every node, by what it is called or writes to. */
+  /** Nodes by the name that they call or write to. */
   readonly #calls = new Map<string, Node[]>()
   readonly #writes = new Map<string, Node[]>()
-  /** What is looked at now: text that is made of itself is as good as the rest of it. */
+  /** The nodes under examination. A text that refers to itself is as good as its other parts. */
   readonly #open = new Set<Node>()
   readonly #known = new Map<Node, boolean>()
 
@@ -131,7 +131,7 @@ class Sources {
     this.#open.add(node)
     const answer = this.#judge(node)
     this.#open.delete(node)
-    // While something is open, the answer may rest on it.
+    // While another node is under examination, the result may depend on it, and is not kept.
     if (this.#open.size === 0) this.#known.set(node, answer)
     return answer
   }
@@ -200,12 +200,12 @@ class Sources {
     const method = nameOf(callee["property"])
     if (nameOf(object) === "Math" || bindingMethods.has(method)) return true
     if (nameOf(object) === "Object" && ["keys", "values", "entries"].includes(method)) return this.#all(given)
-    // What is mapped matters only as far as the result has it: see `element`.
+    // For a mapping, only the result of its function matters: see `element`.
     if (mappingMethods.has(method) || (nameOf(object) === "Array" && method === "from")) return isFunction(given.at(-1)) && this.isChecked(given.at(-1) as Node)
     return textMethods.has(method) && this.isChecked(object) && this.#all(given.filter((one) => !isFunction(one)))
   }
 
-  /** Of the same file: a property of a constant, or one that is only given checked text. */
+  /** A property of a constant in the same file, or a property to which only checked text is written. */
   #isCheckedMember(node: Node): boolean {
     if (checkedProperties.test(this.textOf(node))) return true
     const object = node["object"] as Node
@@ -231,14 +231,14 @@ class Sources {
     return (!binding.fallback || this.isChecked(binding.fallback)) && this.#isCheckedParameter(binding.of, binding.index)
   }
 
-  /** Every call in the sources passes checked text. A function that nobody calls by its name is given anything. */
+  /** Whether every call in the sources passes checked text. A function that is never called by its name may get any text. */
   #isCheckedParameter(fn: Node, index: number): boolean {
     const parent = this.#parentOf.get(fn)
     const owner = parent?.type === "CallExpression" ? parent : undefined
     if (owner) {
       const callee = owner["callee"] as Node
       const method = callee.type === "MemberExpression" ? nameOf(callee["property"]) : ""
-      // The second one is the index.
+      // The second parameter is the index.
       if (index === 1) return mappingMethods.has(method) || method === "from"
       return index === 0 && (mappingMethods.has(method) || method === "filter") && this.isChecked(callee["object"] as Node)
     }
@@ -258,7 +258,7 @@ class Sources {
     if (method["kind"] === "constructor") return (this.#calls.get(nameOf(owner["id"])) ?? []).filter((call) => this.#isOf(call, owner))
     const calls = this.#calls.get(nameOf(method["key"])) ?? []
     const isShared = this.#parentOf.get(owner)?.type === "ExportNamedDeclaration" && (method["key"] as Node).type !== "PrivateIdentifier"
-    // It may be called by the name of a port, with what a user gave.
+    // Such a function may be called through a port, with a value of a user.
     return isShared ? [] : calls.filter((call) => this.#fileOf.get(call) === this.#fileOf.get(fn))
   }
 
@@ -289,7 +289,7 @@ class Sources {
     return undefined
   }
 
-  /** Of the file itself, or of one that it exports from. */
+  /** A binding of the file itself, or of a file that it re-exports. */
   #exported(file: SourceFile, name: string): Binding | undefined {
     const own = declaredIn(file.body, name)
     if (own) return own
@@ -314,7 +314,7 @@ const calledName = (callee: Node) => (callee.type === "MemberExpression" ? nameO
 
 const bare = (node: Node): Node => (node.type === "TSAsExpression" || node.type === "TSSatisfiesExpression" ? bare(node["expression"] as Node) : node)
 
-/** What is written to properties: by a class field, a getter, an assignment, or `push`. */
+/** The values written to properties: by a class field, a getter, an assignment, or `push`. */
 function writesOf(node: Node): readonly (readonly [string, Node])[] {
   if (node.type === "PropertyDefinition") return node["value"] ? [[nameOf(node["key"]), node["value"] as Node]] : []
   if (node.type === "Property") return [[nameOf(node["key"]), node["value"] as Node]]
@@ -330,7 +330,7 @@ function writesOf(node: Node): readonly (readonly [string, Node])[] {
   return (node["arguments"] as readonly Node[]).map((value) => [nameOf(object["property"]), value] as const)
 }
 
-/** The node and all below it, without the functions in it. */
+/** The node and its descendants, without the content of functions. */
 function* walkOwn(node: Node): Generator<Node> {
   yield node
   for (const value of Object.values(node))
@@ -353,7 +353,7 @@ function declaredIn(statements: readonly Node[], name: string): Binding | undefi
     if (declaration.type !== "VariableDeclaration") continue
     for (const one of declaration["declarations"] as readonly Node[]) {
       const found = bindingIn(one["id"] as Node, name, iterated ?? (one["init"] as Node | null), iterated !== undefined)
-      // What is assigned later may be anything.
+      // A variable that is not constant may get any value later.
       if (found) return declaration["kind"] === "const" ? found : { kind: "unknown" }
     }
   }

@@ -1,8 +1,8 @@
 // Completes package-lock.json with the platform packages that npm left out of it.
 //
-// A registry mirror may hold a native package for some platforms only. `npm install` then drops the others from the lockfile without a word, and `npm ci` refuses
-// that lockfile: "Missing: <package>@ from lock file". An entry that names the version and the platform is all that `npm ci` needs in order to pass over it, and
-// on a machine of that platform it is installed from there. Run `npm run lockfile` after each change of a dependency.
+// A registry mirror may hold a native package for some platforms only. `npm install` then silently drops the other platforms from the lockfile, and `npm ci` refuses
+// that lockfile: "Missing: <package>@ from lock file". With an entry that names the version and the platform, `npm ci` skips the package, and
+// installs it on a machine of that platform. Run `npm run lockfile` after each change of a dependency.
 
 import { readFileSync, writeFileSync } from "node:fs"
 
@@ -25,7 +25,7 @@ const exactVersion = /^\d+\.\d+\.\d+(-[\w.]+)?$/
 const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"]
 const processors = ["arm64", "arm", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "x64", "wasm32"]
 
-/** Where Node would find `name` from `location`, walking up the folders of the lockfile. */
+/** The location where Node finds `name` from `location`, walking up the folders of the lockfile. */
 function find(packages: Lockfile["packages"], location: string, name: string): string | undefined {
   for (let folder = location; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     const candidate = `${folder === "" ? "" : `${folder}/`}node_modules/${name}`

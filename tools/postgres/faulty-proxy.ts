@@ -55,7 +55,7 @@ export class FaultyProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** The same database, through the proxy. */
+  /** The URL of the same database, through the proxy. */
   url(direct: string): string {
     const url = new URL(direct)
     url.port = String(this.port)

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process"
 
-/** Ends with this process, at the latest. */
+/** The code ends when this process ends, at the latest. */
 const busyCode = `
 process.stdin.on("end", () => process.exit()).resume()
 const work = () => {
@@ -13,7 +13,7 @@ const work = () => {
 work()
 `
 
-/** Returns what ends it. */
+/** Returns a function that ends the load. */
 export function keepCoreBusy(): () => void {
   const child = spawn(process.execPath, ["-e", busyCode], { stdio: ["pipe", "ignore", "ignore"] })
   return () => void child.kill()

@@ -36,7 +36,7 @@ it("the alarm is set by the alarm of the platform, also after that was set back"
   expect(platform.alarms).toHaveLength(2)
 })
 
-it("so is the alarm that only looks again", () => {
+it("the watchdog alarm is set by the clock of the platform, too", () => {
   const { platform, host, alarm } = open()
   host.now()
   platform.now -= 60_000

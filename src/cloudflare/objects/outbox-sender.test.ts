@@ -8,7 +8,7 @@ import { OutboxSender } from "./outbox-sender.ts"
 const turns = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /** An outbox in memory, and targets that do not answer or fail. */
-class Desk {
+class OutboxFixture {
   now = 1_000
   readonly dead = new Set<string>()
   readonly silent = new Set<string>()
@@ -57,46 +57,46 @@ class Desk {
 }
 
 it.each(["dead", "silent"] as const)("hundreds of messages to a target that is %s hold up no other", async (state) => {
-  const desk = new Desk()
-  desk[state].add("a")
-  desk.add(...Array<string>(250).fill("a"), "b")
-  await desk.send()
-  expect(desk.taken).toEqual(["b 251"])
-  desk.add("c", "b")
-  await desk.send()
-  expect(desk.taken).toEqual(["b 251", "c 252", "b 253"])
-  expect(desk.left).toBe(250)
+  const fixture = new OutboxFixture()
+  fixture[state].add("a")
+  fixture.add(...Array<string>(250).fill("a"), "b")
+  await fixture.send()
+  expect(fixture.taken).toEqual(["b 251"])
+  fixture.add("c", "b")
+  await fixture.send()
+  expect(fixture.taken).toEqual(["b 251", "c 252", "b 253"])
+  expect(fixture.left).toBe(250)
 })
 
 it("a target that did not answer is told again when its time has come, and gets all in order", async () => {
-  const desk = new Desk()
-  desk.dead.add("a")
-  desk.add(...Array<string>(150).fill("a"))
+  const fixture = new OutboxFixture()
+  fixture.dead.add("a")
+  fixture.add(...Array<string>(150).fill("a"))
   const waits = []
   for (let tries = 0; tries < 3; tries++) {
-    await desk.send(true)
-    waits.push((desk.sender.retryAt ?? 0) - desk.now)
-    desk.now = desk.sender.retryAt ?? 0
+    await fixture.send(true)
+    waits.push((fixture.sender.retryAt ?? 0) - fixture.now)
+    fixture.now = fixture.sender.retryAt ?? 0
   }
   expect(waits).toEqual([1_000, 2_000, 4_000])
-  desk.dead.clear()
-  await desk.send()
-  expect(desk.taken).toEqual(Array.from({ length: 150 }, (_, at) => `a ${at + 1}`))
-  expect(desk.sender.retryAt).toBeUndefined()
+  fixture.dead.clear()
+  await fixture.send()
+  expect(fixture.taken).toEqual(Array.from({ length: 150 }, (_, at) => `a ${at + 1}`))
+  expect(fixture.sender.retryAt).toBeUndefined()
 })
 
 it("is awake again in half a minute for a target that is being told", async () => {
-  const desk = new Desk()
-  desk.silent.add("a")
-  desk.add("a")
-  await desk.send()
-  expect(desk.sender.retryAt).toBe(desk.now + 30_000)
+  const fixture = new OutboxFixture()
+  fixture.silent.add("a")
+  fixture.add("a")
+  await fixture.send()
+  expect(fixture.sender.retryAt).toBe(fixture.now + 30_000)
 })
 
 it("tells at most a hundred targets at a time, and all in the end", async () => {
-  const desk = new Desk()
-  desk.add(...Array.from({ length: 350 }, (_, at) => `t${at}`))
-  await desk.send()
-  expect(new Set(desk.taken).size).toBe(350)
-  expect(desk.left).toBe(0)
+  const fixture = new OutboxFixture()
+  fixture.add(...Array.from({ length: 350 }, (_, at) => `t${at}`))
+  await fixture.send()
+  expect(new Set(fixture.taken).size).toBe(350)
+  expect(fixture.left).toBe(0)
 })

@@ -2,13 +2,13 @@ import { setImmediate as macrotask } from "node:timers/promises"
 import { expect, it } from "vitest"
 import { RetryingTask } from "./retrying-task.ts"
 
-/** Jobs that are done one after another, by whoever comes first; what is logged. */
-class Desk {
+/** Runs jobs one after another in a RetryingTask, and records what is logged. */
+class JobRunner {
   now = 1_000
   jobs: string[] = []
   readonly done: string[] = []
   readonly logged: string[] = []
-  /** How many calls fail. */
+  /** The number of further calls that fail. */
   failing = 0
   onDone: () => void = () => undefined
   onJobDone: () => void = () => undefined
@@ -44,92 +44,92 @@ class Desk {
 }
 
 it.each(Array.from({ length: 10 }, (_, microtasks) => microtasks))("what comes %i microtasks after the last job is done, too", async (microtasks) => {
-  const desk = new Desk()
-  desk.jobs = ["a"]
-  desk.onJobDone = () => {
-    desk.onJobDone = () => undefined
+  const runner = new JobRunner()
+  runner.jobs = ["a"]
+  runner.onJobDone = () => {
+    runner.onJobDone = () => undefined
     void (async () => {
       for (let n = 0; n < microtasks; n++) await Promise.resolve()
-      desk.jobs.push("b")
-      desk.send()
+      runner.jobs.push("b")
+      runner.send()
     })()
   }
-  desk.send()
+  runner.send()
   await macrotask()
-  expect([desk.done, desk.task.retryAt]).toEqual([["a", "b"], undefined])
+  expect([runner.done, runner.task.retryAt]).toEqual([["a", "b"], undefined])
 })
 
 it("what fails is left to the alarm, each time for twice as long, and is done in the end", async () => {
-  const desk = new Desk()
-  desk.jobs = ["a"]
-  desk.failing = 3
+  const runner = new JobRunner()
+  runner.jobs = ["a"]
+  runner.failing = 3
   const waits = []
-  desk.send()
+  runner.send()
   for (let tries = 0; tries < 3; tries++) {
     await macrotask()
-    waits.push((desk.task.retryAt ?? 0) - desk.now)
-    desk.send()
-    desk.now = desk.task.retryAt ?? 0
-    desk.send(true)
+    waits.push((runner.task.retryAt ?? 0) - runner.now)
+    runner.send()
+    runner.now = runner.task.retryAt ?? 0
+    runner.send(true)
   }
   await macrotask()
   expect(waits).toEqual([200, 400, 800])
-  expect([desk.done, desk.task.retryAt]).toEqual([["a"], undefined])
-  expect(desk.logged).toEqual(Array(3).fill("nobody answers; trying again"))
+  expect([runner.done, runner.task.retryAt]).toEqual([["a"], undefined])
+  expect(runner.logged).toEqual(Array(3).fill("nobody answers; trying again"))
 })
 
 it("a failure is forgotten with what failed: what comes later is done at once", async () => {
-  const desk = new Desk()
-  desk.jobs = ["a"]
-  desk.failing = 1
-  desk.send()
+  const runner = new JobRunner()
+  runner.jobs = ["a"]
+  runner.failing = 1
+  runner.send()
   await macrotask()
-  desk.jobs = []
-  desk.send(true)
-  expect(desk.task.retryAt).toBeUndefined()
-  desk.jobs = ["b"]
-  desk.send()
+  runner.jobs = []
+  runner.send(true)
+  expect(runner.task.retryAt).toBeUndefined()
+  runner.jobs = ["b"]
+  runner.send()
   await macrotask()
-  expect(desk.done).toEqual(["b"])
+  expect(runner.done).toEqual(["b"])
 })
 
 it("an alarm stands by while it is under way, and one that goes off meanwhile stands by anew", async () => {
-  const desk = new Desk()
-  desk.jobs = ["a"]
-  desk.send()
-  expect(desk.task.retryAt).toBe(11_000)
-  desk.now = 11_000
-  desk.send(true)
-  expect(desk.task.retryAt).toBe(21_000)
+  const runner = new JobRunner()
+  runner.jobs = ["a"]
+  runner.send()
+  expect(runner.task.retryAt).toBe(11_000)
+  runner.now = 11_000
+  runner.send(true)
+  expect(runner.task.retryAt).toBe(21_000)
   await macrotask()
-  expect([desk.done, desk.task.retryAt]).toEqual([["a"], undefined])
+  expect([runner.done, runner.task.retryAt]).toEqual([["a"], undefined])
 })
 
 it("a failure of what follows is logged and no unhandled rejection, and the alarm makes up for it", async () => {
-  const desk = new Desk()
+  const runner = new JobRunner()
   let follows = 0
-  desk.onDone = () => {
+  runner.onDone = () => {
     if (++follows === 1) throw new Error("the alarm could not be set")
   }
-  desk.jobs = ["a"]
-  desk.send()
+  runner.jobs = ["a"]
+  runner.send()
   await macrotask()
-  expect(desk.logged).toEqual(["a follow-up failed"])
-  expect([desk.done, desk.task.retryAt]).toEqual([["a"], 11_000])
-  desk.now = 11_000
-  desk.send(true)
-  expect(desk.task.retryAt).toBeUndefined()
-  desk.jobs = ["b"]
-  desk.send()
+  expect(runner.logged).toEqual(["a follow-up failed"])
+  expect([runner.done, runner.task.retryAt]).toEqual([["a"], 11_000])
+  runner.now = 11_000
+  runner.send(true)
+  expect(runner.task.retryAt).toBeUndefined()
+  runner.jobs = ["b"]
+  runner.send()
   await macrotask()
-  expect([desk.done, follows]).toEqual([["a", "b"], 2])
+  expect([runner.done, follows]).toEqual([["a", "b"], 2])
 })
 
 it("who waits for its end need not know whether it failed", async () => {
-  const desk = new Desk()
-  desk.jobs = ["a"]
-  desk.failing = 1
-  desk.send()
-  await desk.task.settled
-  expect(desk.logged).toEqual(["nobody answers; trying again"])
+  const runner = new JobRunner()
+  runner.jobs = ["a"]
+  runner.failing = 1
+  runner.send()
+  await runner.task.settled
+  expect(runner.logged).toEqual(["nobody answers; trying again"])
 })

@@ -1,4 +1,4 @@
-// Sends generated requests to an app on an engine in virtual time, and judges what comes back.
+// Sends generated requests to an app on an engine in virtual time, and checks the responses.
 
 import { PerdureError } from "perdure"
 import { createHttpApp } from "perdure/http"
@@ -15,7 +15,7 @@ import type { Fault, GeneratedRequest } from "./request-generator.ts"
 const routes: ReadonlyMap<string, Route> = new Map(allRoutes.map((route) => [route.name, route]))
 const hangMs = 20_000
 
-/** What came of requests, by operation. */
+/** Counts the outcomes of requests, by operation. */
 export class Tally {
   requests = 0
   succeeded = 0
@@ -55,7 +55,7 @@ export class FuzzedApi {
     return this.#engine.close()
   }
 
-  /** Fails with what is wrong about the answer. */
+  /** Sends a request. Throws if the response is wrong. */
   async send(request: GeneratedRequest, tally: Tally): Promise<void> {
     const { url, init, method } = await this.#made(request)
     const response = await this.#answerTo(url, init, `${method} ${url}`)
@@ -111,7 +111,7 @@ export class FuzzedApi {
     return { url, method, init: { method, headers, ...(text === undefined ? undefined : { body: text }) } }
   }
 
-  /** What the parameters of a path may stand for, so that the request can succeed. */
+  /** Values for the parameters of a path, with which the request can succeed. */
   async #valuesFor(operation: string, pick: number): Promise<Record<string, string>> {
     if (operation.includes("Schedule")) {
       const id = `schedule-${pick % 3}`
@@ -132,7 +132,7 @@ export class FuzzedApi {
 }
 
 function quiet(): void {
-  // What workflows log is not looked at.
+  // The log of workflows is ignored.
 }
 
 function segment(text: string): string {
@@ -167,7 +167,7 @@ function bodyOf(fault: Fault | undefined, body: unknown, junk: GeneratedRequest[
   }
 }
 
-/** What has no rich form, as a key "__proto__", goes as it is: somebody may send that. */
+/** A value without a rich form, such as a key "__proto__", is sent as it is, because a client may send it. */
 function richText(body: unknown): string {
   try {
     return encodeRich(body)
@@ -189,7 +189,7 @@ function valueOf(response: Response, text: string): unknown {
   return response.headers.get("content-type") === richType ? decodeRich(text) : JSON.parse(text)
 }
 
-/** What the document says of such an answer. Whatever has a fault may have been answered by another route. */
+/** The schema of a response in the document. A faulty request may have reached another route. */
 function schemaOf({ operation, fault }: GeneratedRequest, status: number): JsonSchema {
   if (status >= 400) return errorBody.json
   const own = fault === "method" || fault === "route" || fault === "path" ? undefined : routes.get(operation.name)?.answers[status]?.schema

@@ -1,5 +1,5 @@
-// Requests for the HTTP API, generated from its OpenAPI document: valid ones, and ones with one thing wrong. What a request is about (which
-// instance, which schedule) is chosen when it is sent, by number: then a request means something after any other.
+// Requests for the HTTP API, generated from its OpenAPI document: valid ones, and ones with one fault. The instance or schedule of a request
+// is chosen by number when the request is sent, so that a request makes sense after any other.
 
 import fc from "fast-check"
 import type { OpenApiDocument } from "../../src/http/openapi.ts"
@@ -7,7 +7,7 @@ import type { JsonSchema } from "../../src/http/schema.ts"
 
 export interface GeneratedRequest {
   readonly operation: Operation
-  /** Undefined: nothing is wrong with it. */
+  /** Undefined for a valid request. */
   readonly fault: Fault | undefined
   readonly pick: number
   readonly query: Readonly<Record<string, unknown>>
@@ -113,7 +113,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** What the words in the document mean: a schema alone does not say what a time or the name of a workflow is. */
+/** Values for descriptions in the document, because a schema alone does not say what a time or the name of a workflow is. */
 const meanings: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   type: fc.constantFrom("counter", "greet", "failing", "limited"),
   workflow: fc.constantFrom("counter", "greet", "failing", "limited"),
@@ -158,7 +158,7 @@ function bodyOf({ name }: Operation, schema: JsonSchema): fc.Arbitrary<unknown> 
   return arbitraryOf(schema).map((body) => inContext(name, body))
 }
 
-/** Members that are only right together. */
+/** Adjusts members that are valid only together. */
 function inContext(name: string, body: unknown): unknown {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body
   const { delay, startAt, cron: _, every: __, timeZone: ___, paused: ____, ...rest } = body as Record<string, unknown>

@@ -1,7 +1,7 @@
 /**
- * What the store has promised: every turn that it answered with "committed" and every message that it answered with
- * "delivered", seen between the store and whatever makes it faulty. It reads journals by itself, as JSON, and checks each turn
- * as it comes against the rules that hold for every journal.
+ * Mirrors the promises of the store: every turn for which it returned "committed" and every message for which it returned
+ * "delivered". It stands between the store and the planted faults, reads journals itself, as JSON, and checks each turn
+ * against the rules of all journals.
  */
 import type { NewMessage, Turn } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
@@ -15,14 +15,14 @@ import type { SlotAudit } from "./slot-audit.ts"
 const controls = new Set(["pause", "resume", "cancel", "terminate"])
 /** Controls that a caller may write itself, by their first entry. */
 const writtenControls: Readonly<Record<string, string>> = { paused: "pause", "cancel.requested": "cancel" }
-/** What a worker may write of an instance that it loaded only when the controls are taken in that it found there. */
+/** Entries that a worker may write for a loaded instance only after it has handled the controls that it found. */
 const starts = new Set(["step.started", "sleep.completed", "wait.timedOut"])
 
 export interface MirroredEntry {
   readonly position: number
   readonly run: number
   readonly at: number
-  /** Which turn it was of all that were committed. */
+  /** The number of the turn among all committed turns. */
   readonly order: number
   /** The worker that wrote it. */
   readonly worker: string
@@ -44,17 +44,17 @@ export interface MirroredMessage {
 export class MirroredInstance {
   readonly workflow: string
   readonly incarnation: string
-  /** The instance that started it, and the step that did. */
+  /** The instance and the step that started this instance. */
   readonly parent: ParentLink | undefined
   /** The input that it was started with. */
   readonly start: Input | undefined
-  /** Its parent was over, and said so. */
+  /** The message that its parent has ended. */
   forsaken: { readonly kind: string; readonly at: number } | undefined
   readonly turns: Turn[] = []
   readonly entries: MirroredEntry[] = []
   readonly runs = new Map<number, RunAudit>()
   status = ""
-  /** By worker: when it was given the instance, and the controls that were unread then. */
+  /** For each worker: when it claimed the instance, and the controls that were unread then. */
   readonly claims = new Map<string, { readonly at: number; readonly unread: readonly MirroredMessage[] }>()
   #run = new RunAudit(0, () => false)
 
@@ -69,7 +69,7 @@ export class MirroredInstance {
     return this.#run
   }
 
-  /** Of the last run: which of its programs that executes. */
+  /** The program that the last run executes. */
   get program(): number {
     const input = this.entries.findLast(({ entry }) => entry.type === "run.started")?.entry["value"] as Input | undefined
     return input?.program ?? 0
@@ -93,7 +93,7 @@ interface ParentLink {
 
 export class JournalMirror {
   readonly instances = new Map<string, MirroredInstance>()
-  /** Steps that say how they are undone, each as instance, run and id. */
+  /** Steps with a rollback, each as instance, run and id. */
   readonly undoable = new Set<string>()
   readonly schedules: ScheduleAudit
   readonly #slots: SlotAudit
@@ -111,7 +111,7 @@ export class JournalMirror {
     return this.instances.get(id)?.runs.get(run)
   }
 
-  /** A store that tells this mirror what it answered. */
+  /** Wraps a store, and passes its results to this mirror. */
   watch(inner: StoreProvider): StoreProvider {
     return {
       name: inner.name,
@@ -186,7 +186,7 @@ export class JournalMirror {
     const known = this.instances.get(turn.instance)
     const instance = known ?? new MirroredInstance(turn, entries[0])
     this.instances.set(turn.instance, instance)
-    // Sent again after an unknown outcome.
+    // The turn was sent again after an unknown outcome.
     if (instance.turns.some((known) => known.turn === turn.turn)) return
     const wrong = (what: string) => this.#report(`${turn.instance} at position ${turn.position}, turn ${turn.turn}: ${what}`)
     const last = instance.turns.at(-1)
@@ -215,7 +215,7 @@ export class JournalMirror {
     const worker = turn.turn.slice(0, turn.turn.lastIndexOf("."))
     const order = ++this.#order
     const start = entries.findLastIndex(({ type }) => type === "run.started")
-    // A run that continues as new gets what nobody took; its own entries come with later turns.
+    // A run that continues as new gets the events that were not handled. Its own entries come with later turns.
     const left: BufferedEvent[] = []
     const isContinued = entries[start - 1]?.type === "run.continued"
     entries.forEach((entry, index) => {
@@ -244,7 +244,7 @@ export class JournalMirror {
     if (!isSameEvent) wrong(`${JSON.stringify(entry)} stands where the next run is to get ${JSON.stringify(event)}`)
   }
 
-  /** A child is born while the run that asked for it is under way, and that it asked is durable. */
+  /** A child starts while the run that asked for it has not ended, and after this ask is durable. */
   #checkBirth(id: string, { parent }: MirroredInstance, wrong: (what: string) => void): void {
     if (!parent) return
     const run = this.instances.get(parent.instance)?.run
@@ -254,7 +254,7 @@ export class JournalMirror {
       wrong(`its parent ${parent.instance} has not asked for it in step ${parent.step} of run ${parent.run}`)
   }
 
-  /** With a turn, in its transaction. */
+  /** A message that is sent with a turn, in its transaction. */
   #sent({ instance: id, incarnation, kind, topic, payload, eventId }: NewMessage, at: number): void {
     const instance = this.instances.get(id)
     if (!instance || instance.isEnded || (incarnation !== undefined && incarnation !== instance.incarnation)) return
@@ -269,7 +269,7 @@ export class JournalMirror {
     const { run } = instance
     const claim = starts.has(entry.type) ? instance.claims.get(mirrored.worker) : undefined
     const unread = claim?.unread.find((message) => run.accepted.includes(message))
-    // A turn may have been on its way while the worker lost the instance and was given it again.
+    // A turn may have been on its way while the worker lost the instance and claimed it again.
     if (claim && unread && claim.at <= mirrored.at)
       wrong(`${entry.type}: a ${unread.kind} was acknowledged before the worker loaded the instance, and is not taken in`)
     if (run.number !== mirrored.run) wrong(`${entry.type} of run ${mirrored.run} is written in run ${run.number}`)
@@ -293,7 +293,7 @@ export class JournalMirror {
     instance.begin(run)
   }
 
-  /** What a parent hears of a child is durable there, and so it is. */
+  /** The end of a child that its parent records must be durable and true in the child. */
   #checkChildEnd(entry: RawEntry, wrong: (what: string) => void): void {
     const ended = this.instances.get(String(entry["instance"]))?.run.ended?.entry
     const text = (from: RawEntry | undefined) => JSON.stringify([from?.["value"], from?.["rich"], from?.["reason"]])

@@ -1,21 +1,21 @@
 /**
- * Effects and observations, written down outside the engine: every call of a step's function, and in every execution of workflow
- * code what it saw settle, in which order. What may be seen again differently after a crash is only what was not durable.
+ * Records effects and observations outside of the engine: every call of a step's function, and for every execution of workflow
+ * code the results that it saw, in order. After a crash, only results that were not durable may differ.
  */
 import type { JournalMirror } from "./journal-mirror.ts"
 import type { SentEvent } from "./program.ts"
 
-/** One execution of workflow code: live, or again from its journal. */
+/** One execution of workflow code: live, or a replay from its journal. */
 export interface Trace {
   readonly instance: string
   readonly run: number
   readonly worker: string
   readonly seen: Observation[]
-  /** How much was durable when it began. */
+  /** How many results were durable when the execution began. */
   readonly durableAtStart: number
-  /** How much of it an effect stands on: a step's function was called that the code asked for after having seen that much. */
+  /** How many of the seen results an effect depends on: the code had seen them when it asked for a step whose function was called. */
   pinned: number
-  /** The code came to its end before it saw a cancel. */
+  /** Whether the code ended before it saw a cancel. */
   isThrough: boolean
 }
 
@@ -31,7 +31,7 @@ export interface StepCall {
   readonly label: string
   readonly key: string
   readonly attempt: number
-  /** How much the code had seen when it asked for the step. */
+  /** How many results the code had seen when it asked for the step. */
   readonly seen: number
   readonly hasInner: boolean
 }
@@ -40,7 +40,7 @@ export class Ledger {
   readonly traces: Trace[] = []
   calls = 0
   replays = 0
-  /** Calls in a process that did not know yet that another had taken over. */
+  /** Calls in a process that did not know yet that another process had taken over. */
   staleCalls = 0
   readonly #mirror: JournalMirror
   readonly #report: (violation: string) => void
@@ -57,7 +57,7 @@ export class Ledger {
     this.#report = report
   }
 
-  /** The code says how the step is undone. */
+  /** Notes that the step has a rollback. */
   undoable(instance: string, run: number, id: string): void {
     this.#undoable.add(`${instance} ${run} ${id}`)
   }
@@ -68,7 +68,7 @@ export class Ledger {
     else this.sentToChildren.set(child, [event])
   }
 
-  /** `loaded`: up to which position its journal was read, as far as that is known. */
+  /** Begins an execution. `loaded` is the known position up to which its journal was read. */
   begin(instance: string, run: number, worker: string, loaded: number): Trace {
     const durableAtStart = this.#mirror.run(instance, run)?.releasedUpTo(loaded) ?? 0
     const trace: Trace = { instance, run, worker, seen: [], durableAtStart, pinned: 0, isThrough: false }
@@ -77,7 +77,7 @@ export class Ledger {
     return trace
   }
 
-  /** A step's function is called. */
+  /** Notes a call of a step's function. */
   call(call: StepCall): void {
     const { trace, id, attempt, key, label } = call
     this.calls++
@@ -90,16 +90,16 @@ export class Ledger {
     const startedBy = step?.startedBy.get(attempt)
     if (startedBy === undefined) return wrong("before its start is durable")
     if (startedBy !== trace.worker && !call.hasInner) wrong(`which another worker has begun`)
-    // A worker that was suspended past its lease cannot know; what it comes to is refused by the store.
+    // A worker that was suspended past its lease cannot know this. The store refuses its result.
     if (step?.settledBy !== undefined && step.settledBy !== trace.worker) this.staleCalls++
     else if (step?.settledBy !== undefined) wrong("after its result became durable")
-    // A run that is restarted from a step has what was under way there again, with its key.
+    // A run that is restarted from a step repeats the steps that were running there, with the same keys.
     const once = `${trace.run} ${key} ${attempt}`
     if (!call.hasInner && this.#attempts.has(once)) wrong("for the second time")
     this.#attempts.add(once)
   }
 
-  /** Whether this call is one of those that are to throw. */
+  /** Whether this call has to throw. */
   throws(key: string, fails: number): boolean {
     const thrown = this.#throws.get(key) ?? 0
     if (thrown >= fails) return false
@@ -113,7 +113,7 @@ export class Ledger {
     this.#report(`${trace.instance} run ${trace.run}: nested ${id} gives ${outcome} before that is durable`)
   }
 
-  /** What all executions of a run saw must be what its journal says, as far as it was durable or something stood on it. */
+  /** Checks that all executions of a run saw the results of its journal, as far as these were durable or an effect depended on them. */
   check(): void {
     const seen = new Map<string, Observation[]>()
     for (const trace of this.traces) {

@@ -1,4 +1,4 @@
-/** Whoever starts instances and sends to them: asks any process that answers, and asks again when it does not know what became of it. */
+/** The caller that starts instances and sends to them. It calls any living process, and repeats a call whose outcome is unknown. */
 import { PerdureError, type ControlResult } from "perdure"
 import type { Engine } from "../../src/engine/engine.ts"
 import { StoreFaultError } from "../../src/testing/faulty-store.ts"
@@ -6,7 +6,7 @@ import type { SimulatedProcess } from "../../src/testing/simulation/simulated-pr
 import { workflowNameOf, type Act, type OutsideAction, type SentEvent, type SimulatedInstance, type SimulatedSchedule } from "./program.ts"
 
 export interface OutsideWorld {
-  /** A process that seems to live; undefined: there is none now. */
+  /** A process that seems to live; undefined if there is none. */
   pick(): SimulatedProcess | undefined
   pass(ms: number): Promise<void>
 }
@@ -18,22 +18,22 @@ const patienceMs = 20_000
 
 type Answer<T> = { readonly is: "answered"; readonly value: T } | { readonly is: "refused"; readonly error: PerdureError } | { readonly is: "unknown" }
 
-/** What was asked of one instance, and what was answered. */
+/** The requests to one instance, and their responses. */
 export class InstanceLog {
   readonly tried = new Map<string, number>()
   readonly accepted = new Map<string, number>()
   readonly sent = new Map<string, Set<string>>()
-  /** A request that was never answered may take effect at any time. */
+  /** Whether a restart without a response may still take effect. */
   isRestartOpen = false
   lastSeizure: "terminate" | "restart" | undefined
   isStartAcknowledged = false
-  /** What `result()` answered to somebody who waited for it. */
+  /** The outcomes of `result()` calls. */
   readonly results: { readonly value?: unknown; readonly error?: string }[] = []
 }
 
 export type UpdateAnswer = { readonly value: unknown } | { readonly error: unknown }
 
-/** What those outside are told, as soon as they are. */
+/** Called as soon as the caller gets a response. */
 export interface Listener {
   onUpdated(id: string, arg: string, answer: UpdateAnswer): void
   onQueried(id: string, answer: unknown): void
@@ -84,7 +84,7 @@ export class Outside {
     this.pending--
   }
 
-  /** Acts in the order of their times; each waits for the one before it, as one careful person would. */
+  /** Runs actions in the order of their times. Each action waits for the action before it. */
   async act(actions: readonly OutsideAction[]): Promise<void> {
     this.pending++
     let atMs = 0
@@ -106,7 +106,7 @@ export class Outside {
     return this.control(id, act.kind)
   }
 
-  /** Each time that it is asked for it is another update. */
+  /** Each repeated call is another update. */
   async #update(id: string, arg: string): Promise<void> {
     let tries = 0
     const asked = () => `${arg}.${++tries}`
@@ -131,7 +131,7 @@ export class Outside {
     noteSent(this.log(id), event)
     const { type, payload, eventId } = event
     const ask = (engine: Engine) => engine.get(id).sendEvent(type, payload, eventId === undefined ? {} : { eventId })
-    // Without an id it may be delivered twice if it is sent twice.
+    // An event without an id may be delivered twice if it is sent twice.
     if (eventId === undefined) await this.#once(ask)
     else await this.#untilKnown(ask)
   }
@@ -141,7 +141,7 @@ export class Outside {
     const before = log.tried.get(kind) ?? 0
     const answer = await this.#untilKnown((engine) => {
       log.tried.set(kind, (log.tried.get(kind) ?? 0) + 1)
-      // Whatever becomes of it, what was acknowledged before may be undone now.
+      // Whatever the outcome of the restart, it may revoke an acknowledged terminate.
       if (kind === "restart") log.lastSeizure = undefined
       return ask ? ask(engine) : engine[kind as Control](id)
     })
@@ -181,7 +181,7 @@ export class Outside {
   }
 }
 
-/** An error that says what became of the request; any other leaves that open. */
+/** Whether the error tells the outcome of the request. Other errors leave it open. */
 function isAnswer(error: unknown): boolean {
   if (PerdureError.is(error)) return error.code !== "ENGINE_CLOSED" && error.code !== "STORE_FAILED"
   return !(error instanceof StoreFaultError)

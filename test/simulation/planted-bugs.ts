@@ -1,4 +1,4 @@
-/** Faults of the engine, planted on purpose, each against one law. They change the engine's own classes, and give the way back. */
+/** Faults planted in the engine on purpose, each against one law. A fault replaces methods of the engine, and returns a function that restores them. */
 import type { Engine } from "../../src/engine/engine.ts"
 import { TurnWriter } from "../../src/engine/runner/turn-writer.ts"
 import { RollbackStack } from "../../src/core/execution/rollback-stack.ts"
@@ -6,7 +6,7 @@ import type { Entry } from "../../src/core/journal/journal.ts"
 
 export type PlantedBug = (engines: () => readonly Engine[]) => () => void
 
-/** Puts another method in the place of one of a class. */
+/** Replaces a method of a class. */
 function replaced<T extends object, K extends keyof T>(prototype: T, name: K, make: (own: T[K]) => T[K]): () => void {
   const own = prototype[name]
   prototype[name] = make(own)
@@ -15,7 +15,7 @@ function replaced<T extends object, K extends keyof T>(prototype: T, name: K, ma
   }
 }
 
-/** Whoever waits for an update is answered as soon as the answer is known, durable or not. */
+/** A caller gets the answer of an update as soon as it is known, before it is durable. */
 export const answeredFirst: PlantedBug = (engines) =>
   replaced(
     TurnWriter.prototype,
@@ -28,7 +28,7 @@ export const answeredFirst: PlantedBug = (engines) =>
       },
   )
 
-/** What undoes a step is done twice. */
+/** A rollback runs twice. */
 export const undoneTwice: PlantedBug = () =>
   replaced(
     RollbackStack.prototype,

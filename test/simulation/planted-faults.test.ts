@@ -4,7 +4,7 @@ import { simulationOf } from "./generator.ts"
 import { answeredFirst, undoneTwice } from "./planted-bugs.ts"
 import { acknowledgedFirst, neverSent, oneTooMany, outOfOrder, sentFirst, withoutFence, withoutRevisions } from "./planted-faults.ts"
 
-/** The first seed that shows a fault, and what it shows; undefined: none does. */
+/** The first seed that finds a fault, with the finding; undefined if no seed does. */
 async function firstFinding(seedsMax: number, fault: Partial<SimulationSpec>): Promise<{ readonly seed: number; readonly finding: string } | undefined> {
   for (let seed = 1; seed <= seedsMax; seed++) {
     const finding = await simulate({ ...simulationOf(seed), ...fault }).then(

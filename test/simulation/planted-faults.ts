@@ -1,4 +1,4 @@
-/** Faults of a store, planted on purpose: a simulation that does not find them finds nothing. */
+/** Faults planted in a store on purpose. A simulation that does not find them proves nothing. */
 import { macrotask } from "../../src/hosts/simulated/simulated-host.ts"
 import type { JournalRow, JournalStore, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
@@ -7,7 +7,7 @@ import type { SimulationSpec } from "./driver.ts"
 
 type Plant = NonNullable<SimulationSpec["plant"]>
 
-/** The fence is missing: a turn whose position is taken goes in behind the one that took it. */
+/** The fence is missing: a turn at a taken position is appended behind the existing turn. */
 export const withoutFence: Plant = (provider) =>
   planted(provider, (store) => ({
     journal: overriding(store.journal, {
@@ -25,7 +25,7 @@ async function renumbered(journal: JournalStore, turn: Turn): Promise<TurnOutcom
   return outcome ?? "lost"
 }
 
-/** The fence of schedules is missing: a decision counts on whatever the schedule has become. */
+/** The fence of schedules is missing: a decision is written even if the schedule has changed. */
 export const withoutRevisions: Plant = (provider) =>
   planted(provider, (store) => ({
     schedules: overriding(store.schedules, {
@@ -36,7 +36,7 @@ export const withoutRevisions: Plant = (provider) =>
     }),
   }))
 
-/** What was recorded is read back in another order: two results that stand beside each other change places. */
+/** Recorded entries are read in another order: two adjacent results are swapped. */
 export const outOfOrder: Plant = (provider) =>
   planted(provider, (store) => ({
     journal: overriding(store.journal, { readJournal: async (id, from) => swapped(await store.journal.readJournal(id, from)) }),
@@ -60,7 +60,7 @@ function swapped(rows: readonly JournalRow[]): readonly JournalRow[] {
   return rows.map((row) => ({ ...row, entries: JSON.stringify(entries.slice(taken, (taken += row.count))) }))
 }
 
-/** The store says "committed" first and writes afterwards; what it has not written when a process dies is gone. */
+/** The store returns "committed" first and writes afterwards. A crash loses turns that are not written yet. */
 export const acknowledgedFirst: Plant = (provider, { onCrash }) => {
   let unwritten: (() => Promise<unknown>)[] = []
   onCrash(() => {
@@ -90,7 +90,7 @@ export const acknowledgedFirst: Plant = (provider, { onCrash }) => {
   }))
 }
 
-/** What goes out with a turn is sent first, and the turn is written afterwards. */
+/** The messages of a turn are sent before the turn is written. */
 export const sentFirst: Plant = (provider) =>
   planted(provider, (store) => ({
     journal: overriding(store.journal, {
@@ -105,13 +105,13 @@ export const sentFirst: Plant = (provider) =>
     }),
   }))
 
-/** What goes out with a turn is never sent. */
+/** The messages of a turn are never sent. */
 export const neverSent: Plant = (provider) =>
   planted(provider, (store) => ({
     journal: overriding(store.journal, { commit: (turns) => store.journal.commit(turns.map((turn) => ({ ...plain(turn), sends: undefined }))) }),
   }))
 
-/** Every limit lets one more run than was declared. */
+/** Every limit admits one instance more than declared. */
 export const oneTooMany: Plant = (provider) =>
   planted(provider, (store) => ({
     flow: overriding(store.flow, {
@@ -120,7 +120,7 @@ export const oneTooMany: Plant = (provider) =>
     }),
   }))
 
-/** A turn's members are not all its own. */
+/** Copies a turn, because not all its members are own properties. */
 function plain({
   turn,
   instance,

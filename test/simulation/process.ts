@@ -1,4 +1,4 @@
-/** A process of a simulation that tells how far it has read the journals of its instances. */
+/** A process of a simulation. It knows how far it has read the journals of its instances. */
 import type { Store } from "../../src/ports/store.ts"
 import { overriding } from "../../src/testing/overriding.ts"
 import { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
@@ -6,7 +6,7 @@ import { SimulatedProcess } from "../../src/testing/simulation/simulated-process
 export class ObservedProcess extends SimulatedProcess {
   readonly #loaded = new Map<string, number>()
 
-  /** Up to where the journal was read at least since the last execution began; somebody else may have read it further. */
+  /** The position up to which the journal was read at least, since the last execution began. */
   loaded(id: string): number {
     const position = this.#loaded.get(id) ?? 0
     this.#loaded.delete(id)

@@ -4,9 +4,9 @@ export type Program = Step | Sleep | Wait | Condition | Sequence | Parallel | Tr
 
 export interface Step {
   readonly kind: "step"
-  /** Unique in its program, and its result. */
+  /** The label is unique in its program, and is the result of the step. */
   readonly label: string
-  /** May repeat: the engine numbers the occurrences. */
+  /** Names may repeat, because the engine numbers the occurrences. */
   readonly name: string
   /** How many attempts throw before one succeeds; `attemptsMax` or more: it fails for good. */
   readonly fails: number
@@ -16,7 +16,7 @@ export interface Step {
   readonly timeoutMs?: number
   /** How many attempts never end by themselves; `attemptsMax` or more: all of them. */
   readonly hangs?: number
-  /** How it is undone; not inside another step. */
+  /** The rollback of the step. Nested steps have none. */
   readonly undo?: Step
 }
 
@@ -26,7 +26,7 @@ export interface Sleep {
   readonly ms: number
 }
 
-/** Holds when the code has seen so much settle; not inside a step. */
+/** A condition that holds when the code has seen `seen` results. Not inside a step. */
 export interface Condition {
   readonly kind: "condition"
   readonly label: string
@@ -60,28 +60,28 @@ export interface Try {
   readonly handler: Program
 }
 
-/** Gives a sleep or a wait up, by a signal, when something else is done; both are waited for. */
+/** Aborts a sleep or a wait with a signal when another node is done. The code awaits both. */
 export interface Cut {
   readonly kind: "cut"
   readonly timer: Sleep | Wait
   readonly after: Program
 }
 
-/** Starts another instance; not inside a step. */
+/** Starts a child. Not inside a step. */
 export interface ChildStart {
   readonly kind: "child"
   readonly label: string
   readonly program: Program
   readonly onParentEnd: "cancel" | "terminate" | "abandon"
-  /** What becomes of it: its result is awaited, it is left alone, or it is cancelled and awaited. */
+  /** The fate of the child: awaited, abandoned, or cancelled and awaited. */
   readonly fate: "await" | "leave" | "cancel"
-  /** Sent to it first. */
+  /** An event that the parent sends to the child first. */
   readonly event?: SentEvent
-  /** A restart from a step may keep it after it was told that its parent is over. */
+  /** A restart from a step may keep the child after it got the message that its parent has ended. */
   readonly mayBeKept?: true
 }
 
-/** Code that was changed while instances were under way; not inside a step. */
+/** Code that changes while instances run. Not inside a step. */
 export interface Patch {
   readonly kind: "patch"
   readonly label: string
@@ -92,16 +92,16 @@ export interface Patch {
 export interface SimulatedInstance {
   readonly id: string
   readonly program: Program
-  /** What follows as further runs, each by `continueAsNew`. */
+  /** The programs of further runs, each started by `continueAsNew`. */
   readonly next?: readonly Program[]
   readonly startAtMs: number
-  /** Started with a delay: queued until then. */
+  /** The delay of the start, during which the instance is queued. */
   readonly delayMs?: number
-  /** Started by `sendOrStart`, with this event. */
+  /** The event of a start with `sendOrStart`. */
   readonly with?: SentEvent
-  /** The instance whose code it has, too; default: its own. */
+  /** The instance whose workflow this instance shares; default: a workflow of its own. */
   readonly twinOf?: string
-  /** Of its workflow, and of its children's. */
+  /** The flow control of its workflow, and of the workflows of its children. */
   readonly flow?: Flow
   readonly input?: Input
 }
@@ -118,15 +118,15 @@ export interface FlowLimit {
   readonly hold: boolean
 }
 
-/** What a run gets; without it, the first program. */
+/** The input of a run. Without it the run executes the first program. */
 export interface Input {
-  /** Which program of its definition it executes. */
+  /** The number of the program that the run executes. */
   readonly program: number
   readonly key: string
   readonly priority: number
 }
 
-/** What limits with keys count it as. */
+/** The key of the instance for limits with keys. */
 export function keyOf(input: Input | undefined): string {
   return input?.key ?? "none"
 }
@@ -137,7 +137,7 @@ export interface SentEvent {
   readonly eventId?: string
 }
 
-/** What somebody does from outside, at a virtual time after the start of the simulation. */
+/** An action of the caller, at a virtual time after the start of the simulation. */
 export interface OutsideAction {
   readonly atMs: number
   readonly instance: string
@@ -147,7 +147,7 @@ export interface OutsideAction {
 export type Act =
   | { readonly kind: "event"; readonly event: SentEvent }
   | { readonly kind: "pause" | "resume" | "cancel" | "terminate" | "restart" }
-  /** A terminate that undoes what is completed. */
+  /** A terminate that runs rollbacks. */
   | { readonly kind: "undo" }
   | { readonly kind: "restartFrom"; readonly step: string }
   /** `arg` is unique; one that begins with "bad" is refused. */
@@ -203,7 +203,7 @@ export const child = (label: string, program: Program, options: Partial<Omit<Chi
   ...options,
 })
 
-/** All nodes, outermost first; not those of children. */
+/** All nodes of a program, outermost first, without the nodes of children. */
 export function* nodesOf(program: Program): Generator<Program> {
   yield program
   switch (program.kind) {
@@ -235,7 +235,7 @@ export function* nodesOf(program: Program): Generator<Program> {
   }
 }
 
-/** Code that an engine has under a name: that of an instance, or of a child. */
+/** The workflow of an instance or of a child. */
 export interface Definition {
   readonly name: string
   readonly programs: readonly Program[]
@@ -246,7 +246,7 @@ export function workflowNameOf({ id, twinOf = id }: Pick<SimulatedInstance, "id"
   return `program-${twinOf}`
 }
 
-/** Of the instance and all that it may start. */
+/** The workflows of an instance and of all its descendants. */
 export function definitionsOf(instance: Pick<SimulatedInstance, "id" | "twinOf" | "program" | "next" | "flow">): readonly Definition[] {
   const { program, next = [], flow } = instance
   return withChildren({ name: workflowNameOf(instance), programs: [program, ...next], ...(flow ? { flow } : {}) })

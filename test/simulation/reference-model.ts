@@ -1,6 +1,6 @@
 /**
- * What may come of a program, said without the engine: a recursive judgement of results. Where the timing of the outside
- * decides (races, timeouts), every outcome that some timing gives is allowed; everything else is exact.
+ * Judges the results of programs without the engine. If the timing of outside actions
+ * decides (races, timeouts), every outcome of some timing is allowed. All other results are exact.
  *
  *   step        its label, or [label, inner's result]; fails with "failed:boom <label>" or, if it hangs, "failed:timeout <label>"
  *   sleep       its label
@@ -65,7 +65,7 @@ function alwaysFails({ fails, hangs = 0, attemptsMax }: Step): boolean {
   return fails >= attemptsMax || hangs >= attemptsMax
 }
 
-/** How a child ended that was cancelled: so, or as it would have by itself, if that was first. */
+/** Whether a cancelled child may end so: cancelled, or with its own outcome if that came first. */
 function allowsCancelled(node: ChildStart, value: Readonly<Record<string, unknown>>, sent: Payloads): boolean {
   const { program } = node
   if ("ok" in value) return allowsResult(program, value["ok"], sent)
@@ -74,7 +74,7 @@ function allowsCancelled(node: ChildStart, value: Readonly<Record<string, unknow
   return error === "child cancelled" || isGone(node, error) || (error.startsWith("child:") && allowsError(program, error.slice("child:".length)))
 }
 
-/** It ended with the run that started it, and the run that keeps it hears of that. */
+/** Whether the child ended with the run that started it, and the run that keeps it sees this end. */
 function isGone({ mayBeKept, onParentEnd }: ChildStart, error: string): boolean {
   return mayBeKept === true && ((onParentEnd === "cancel" && error === "child cancelled") || (onParentEnd === "terminate" && error === "child terminated"))
 }
@@ -169,7 +169,7 @@ function maySucceed(node: Program): boolean {
   }
 }
 
-/** Of sleeps that begin together the shortest wakes first, whatever happens to the process meanwhile. */
+/** Of sleeps that begin together the shortest wakes first, also after a crash. */
 function mayWin({ branches, isLoose }: Parallel, index: number): boolean {
   const branch = branches[index]
   if (branch?.kind !== "sleep" || isLoose) return true
@@ -182,26 +182,26 @@ function allowsSettled(branch: Program, value: unknown, sent: Payloads): boolean
   return typeof value["error"] === "string" && allowsError(branch, value["error"])
 }
 
-/** How an instance ended, and what was done to it from outside, as far as its last run goes. */
+/** The end of an instance, and the outside actions that concern its last run. */
 export interface Ending {
   readonly status: string
   readonly result: unknown
   readonly error: string | undefined
   readonly isCancelRecorded: boolean
   readonly sent: Payloads
-  /** Of each control: how often it was tried, and how often a try was answered with "accepted". */
+  /** For each control: how often it was tried, and how often it was accepted. */
   readonly tried: ReadonlyMap<string, number>
   readonly accepted: ReadonlyMap<string, number>
   readonly run: number
   /** How many runs began because the one before continued as new. */
   readonly continuations: number
-  /** It is a child, and its parent was over, or wanted it gone. */
+  /** Set for a child whose parent has ended, or has cancelled or terminated it. */
   readonly isForsaken: "cancel" | "terminate" | undefined
-  /** The last acknowledged act that ends or renews it. */
+  /** The last acknowledged terminate or restart. */
   readonly lastSeizure: "terminate" | "restart" | undefined
 }
 
-/** Why an ending is wrong; undefined: it is one of those that may be. `program` is that of the last run. */
+/** Why an ending is wrong; undefined if it is allowed. `program` is the program of the last run. */
 export function judgeEnding(program: Program, ending: Ending): string | undefined {
   const { status, tried, accepted } = ending
   const run = ending.run - ending.continuations
@@ -224,7 +224,7 @@ export function judgeEnding(program: Program, ending: Ending): string | undefine
   }
 }
 
-/** How many waits there are for each event type. */
+/** The number of waits for each event type. */
 export function waitsOf(program: Program): ReadonlyMap<string, number> {
   const waits = new Map<string, number>()
   for (const node of nodesOf(program)) if (node.kind === "wait") waits.set(node.event, (waits.get(node.event) ?? 0) + 1)

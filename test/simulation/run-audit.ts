@@ -2,14 +2,14 @@ import { EventAudit } from "./event-audit.ts"
 import type { MirroredEntry, MirroredMessage } from "./journal-mirror.ts"
 import { UndoAudit } from "./undo-audit.ts"
 
-/** One run of one instance as its journal tells it, and the rules that its entries must keep to. A fold of its own, apart from the engine's. */
+/** Folds the journal of one run, and checks its entries against the rules. The fold is independent of the engine's fold. */
 export class RunAudit {
   readonly number: number
   /** Messages acknowledged to their senders since the run began, in that order, that no entry has taken in yet. */
   readonly accepted: MirroredMessage[] = []
   readonly events = new EventAudit()
   readonly undo: UndoAudit
-  /** Ids of what was settled, in the order in which code outside steps must see it. */
+  /** The ids of settled asks, in the order in which code outside steps must see them. */
   readonly released: string[] = []
   readonly #releasedAt: number[] = []
   /** How many of them were there when a cancel came; the order of what it rejects is not in the journal. */
@@ -111,7 +111,7 @@ export class RunAudit {
         this.#patches.add(String(entry["patch"]))
         return undefined
       case "annotated": {
-        // The code counts what it has done, in the order in which it has: each number is noted once.
+        // The code counts its steps in a memo, and each number is noted once, in order.
         const { done } = entry["value"] as { done: number }
         if (done !== this.#noted + 1) return `it notes ${done} after ${this.#noted}`
         this.#noted = done
@@ -120,7 +120,7 @@ export class RunAudit {
       case "message.ignored":
         return this.#ignore(String(entry["kind"]))
       case "paused":
-        // A pausing instance notes by itself when it has come to rest.
+        // A pausing instance notes by itself that it is paused.
         if (this.#isPaused) return undefined
         this.#isPaused = true
         return take("pause")
@@ -197,14 +197,14 @@ export class RunAudit {
     this.#releasedAt.push(position)
   }
 
-  /** If it was settled before that was recorded, the code has not heard of it. */
+  /** The code does not get a result that was settled before its abort was recorded. */
   #giveUp(id: string): void {
     const index = this.released.indexOf(id)
     if (index >= 0) {
       this.released.splice(index, 1)
       this.#releasedAt.splice(index, 1)
     } else if (id.includes("/")) this.#timers.delete(id)
-    // Inside a step it may be asked for again: when the step is entered again.
+    // A nested ask may come again when its step is entered again.
     else this.#givenUp.add(id)
     this.events.giveUp(id)
   }
@@ -219,7 +219,7 @@ export class RunAudit {
     return undefined
   }
 
-  /** Controls and events are taken in in the order in which their senders got them acknowledged. */
+  /** Controls and events are handled in the order of their acknowledgement. */
   #take(kind: string): string | undefined {
     const index = this.accepted.findIndex((message) => message.kind === kind)
     if (index < 0) return `no ${kind} that was acknowledged is left to be taken in`
@@ -261,7 +261,7 @@ export class RunAudit {
     return isKept ? undefined : this.#takeUpdate(update)
   }
 
-  /** One that is refused is answered without having been accepted. */
+  /** A refused update is answered without being accepted. */
   #answerUpdate({ entry }: MirroredEntry, isKept: boolean): string | undefined {
     const update = String(entry["update"])
     const known = this.#updates.get(update)
@@ -289,7 +289,7 @@ export interface ChildAudit {
 export interface StepAudit {
   attempt: number
   failures: number
-  /** Which worker wrote that the attempt begins. */
+  /** The worker that recorded the begin of each attempt. */
   readonly startedBy: Map<number, string>
   settledBy: string | undefined
 }

@@ -2,8 +2,8 @@ import type { ScheduleChange, ScheduleRow } from "../../src/ports/schedule-store
 import type { Statistics } from "./statistics.ts"
 
 /**
- * What schedules must keep to, from what the store has written of them: every due time is decided once and not before it comes, an
- * instance is started for it at most once, and one that must not overlap with another does not. With arithmetic of its own.
+ * Checks schedules by their rows in the store: every due time is decided once and not before it comes, an
+ * instance is started for it at most once, and forbidden overlaps do not occur. The audit computes times independently of the engine.
  */
 export class ScheduleAudit {
   readonly #schedules = new Map<string, AuditedSchedule>()
@@ -15,7 +15,7 @@ export class ScheduleAudit {
     this.#report = report
   }
 
-  /** To be told before what the change starts is there. */
+  /** Has to be called before the started instances exist. */
   written({ row, creates = [], messages = [] }: ScheduleChange): void {
     const before = this.#schedules.get(row.id)
     const wrong = (what: string) => this.#report(`schedule ${row.id}, revision ${row.revision}: ${what}`)
@@ -42,7 +42,7 @@ export class ScheduleAudit {
     this.#schedules.set(row.id, { row, state, fired })
   }
 
-  /** Why the last times that came to nothing did. */
+  /** Checks the reasons why the last due times started no instance. */
   #checkLast(row: ScheduleRow, state: RawSchedule, before: RawSchedule | undefined, live: number, wrong: (what: string) => void): void {
     const last = state.log.at(-1)
     if (state.counts.skipped > (before?.counts.skipped ?? 0) && last?.because === "running" && live === 0) wrong(`${last.to} is skipped, but nothing runs`)
@@ -51,13 +51,13 @@ export class ScheduleAudit {
     if (state.counts.missed > (before?.counts.missed ?? 0) && (missed?.to ?? Infinity) > row.updatedAt - promptMs) wrong(`${missed?.to} is missed so soon`)
   }
 
-  /** Nothing is left to be decided. */
+  /** Whether no due time is left to be decided. */
   isDone(id: string): boolean {
     const { row } = this.#schedules.get(id) ?? {}
     return row !== undefined && row.dueAt === undefined && row.awaits === undefined
   }
 
-  /** At the end: every time that was due has come to something. */
+  /** Checks at the end that every due time was decided. */
   check(statistics: Statistics): void {
     for (const [id, { row, state, fired }] of this.#schedules) {
       const { every } = state.recurrence
@@ -74,7 +74,7 @@ export class ScheduleAudit {
   }
 }
 
-/** One that is so little late is not missed. */
+/** A firing that is late by less than this is not missed. */
 const promptMs = 10_000
 
 interface AuditedSchedule {

@@ -11,7 +11,7 @@ const seedsMax = one === undefined ? (isLong ? 20_000 : 500) : 1
 const minutesMax = 20
 const failuresMax = 3
 
-/** What must have happened at least once, or the seeds say less than they seem to. */
+/** Events that must occur at least once, because the seeds prove nothing about other events. */
 const expectedKinds = [
   ...["commit", "deliver"].flatMap((what) => ["before", "after", "acknowledged"].map((when) => `${what} crash ${when}`)),
   ...["commit", "deliver", "claim", "read"].flatMap((what) => ["error before", "error after", "delay before", "delay after"].map((how) => `${what} ${how}`)),
@@ -49,7 +49,7 @@ function explain(seed: number, { violations, journals, traces }: SimulationRepor
   ].join("\n")
 }
 
-/** Undefined: nothing is wrong. */
+/** The failure of a seed, or undefined. */
 async function failureOf(seed: number, statistics: Statistics): Promise<string | undefined> {
   try {
     const report = await simulate(simulationOf(seed))

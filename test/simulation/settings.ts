@@ -1,4 +1,4 @@
-/** How the engines of a simulation are set. */
+/** Settings of the engines of a simulation. */
 export const leaseMs = 3_000
 export const cancelGraceMs = 8_000
 

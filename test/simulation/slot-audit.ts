@@ -2,12 +2,12 @@ import type { MirroredInstance, RawEntry } from "./journal-mirror.ts"
 import { keyOf, type Definition, type FlowLimit } from "./program.ts"
 
 /**
- * Never more of a limit's instances at a time than it says, as the journals tell it: one is in from the turn in which its code
- * asks for something until the turn after which it does not run any more; where it holds on to the slot, until that of its end
- * or pause. A crash changes nothing: what ran then goes on elsewhere, and has its slot meanwhile.
+ * Checks in the journals that a limit never admits too many instances at a time. An instance has its slot from the turn in which its code
+ * asks for something until the turn after which it no longer runs. With `hold` it has the slot until the turn of its end or pause.
+ * A crash changes nothing: the instance continues in another process, and keeps its slot meanwhile.
  */
 export class SlotAudit {
-  /** How often a slot was taken, and how often it was the last one. */
+  /** How often a slot was taken, and how often it was the last free one. */
   taken = 0
   filled = 0
   readonly #definitions: ReadonlyMap<string, Definition>
@@ -19,7 +19,7 @@ export class SlotAudit {
     this.#report = report
   }
 
-  /** The turn is applied to the instance already. */
+  /** Checks a turn, after it was applied to the instance. */
   turn(id: string, { workflow, start, status }: MirroredInstance, entries: readonly RawEntry[]): void {
     const limits = this.#definitions.get(workflow)?.flow?.limits ?? []
     const runs = entries.some((entry) => entry.type.endsWith(".started") && "id" in entry)

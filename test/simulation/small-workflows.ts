@@ -1,4 +1,4 @@
-/** Small workflows, each about one thing, with the one way in which they end whatever crashes on the way. */
+/** Small workflows, each about one feature. Each has one outcome, whatever crashes happen. */
 import {
   all,
   allSettled,
@@ -25,7 +25,7 @@ export interface SmallWorkflow {
   readonly actions?: readonly OutsideAction[]
   readonly start?: Partial<SimulatedInstance>
   readonly ending: { readonly status: string; readonly result?: unknown; readonly error?: string }
-  /** Small enough for every pair of crashes. */
+  /** The workflow is small enough for every pair of crashes. */
   readonly isSmallest?: true
 }
 

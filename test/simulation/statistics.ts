@@ -1,4 +1,4 @@
-/** How often what happened, over one simulation or many. */
+/** Counts events of one simulation or many. */
 export class Statistics {
   readonly #counts = new Map<string, number>()
 

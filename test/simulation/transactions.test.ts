@@ -1,5 +1,5 @@
 // Transactions under seeded trouble: functions that throw, stores that fail before or after they have written, deaths at every point of a
-// transaction, turns of somebody else. Whatever happened, the user's table and the journals agree.
+// transaction, turns of another worker. In all cases the user's table and the journals agree.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ import { Statistics } from "./statistics.ts"
 const isLong = process.env["LONG"] === "1"
 const one = process.env["SEED"]
 const first = one === undefined ? 1 : Number(one)
-/** Each plays on a file of its own, and looks at it after every move: some tenths of a second. */
+/** Each seed uses a file of its own, and checks it after every action, which takes some tenths of a second. */
 const seeds = Array.from({ length: one === undefined ? (isLong ? 300 : 30) : 1 }, (_, index) => first + index)
 const instances = 5
 const rounds = 3
@@ -32,7 +32,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A store of which each transaction may meet a fault. `die` is what the death of the process does. */
+/** Wraps a store, whose transactions may fail. `die` simulates the death of the process. */
 function troubled(provider: StoreProvider, random: SeededRandom, isOver: () => boolean, die: () => void): StoreProvider {
   return {
     name: provider.name,
@@ -65,7 +65,7 @@ function troubled(provider: StoreProvider, random: SeededRandom, isOver: () => b
           case "lost":
             return transactions.transact((sql) => {
               const turn = run(sql)
-              // What it was thought up on is not there any more.
+              // The turn was made for a state that no longer exists.
               return { ...turn, position: turn.position + 1 }
             })
           case "late":
@@ -162,7 +162,7 @@ async function play(seed: number): Promise<void> {
   outside.close()
 }
 
-/** In which everything else goes on. */
+/** Waits some macrotasks, in which all other code continues. */
 async function macrotasks(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve))
 }

@@ -3,9 +3,9 @@ import { cancelGraceMs } from "./settings.ts"
 
 const mark = "#rollback"
 
-/** What one run completed and how it is undone: all of it if the run fails or is cancelled, newest first, once; else nothing. */
+/** Checks the rollbacks of one run: all completed steps are rolled back once, newest first, if the run fails or is cancelled, and otherwise none. */
 export class UndoAudit {
-  /** A terminate asks for it. */
+  /** Whether a terminate asks for rollbacks. */
   isDemanded = false
   readonly #isUndoable: (id: string) => boolean
   readonly #completed: string[] = []
@@ -17,7 +17,7 @@ export class UndoAudit {
     this.#isUndoable = isUndoable
   }
 
-  /** How many steps were undone. */
+  /** How many steps were rolled back. */
   get count(): number {
     return this.#done.size
   }
@@ -43,7 +43,7 @@ export class UndoAudit {
   end({ entry, at }: MirroredEntry, cancel: MirroredEntry | undefined): string | undefined {
     if (entry.type === "run.completed") return this.#begun.size === 0 ? undefined : `${[...this.#begun].join()} was undone`
     if (entry.type === "run.terminated" && !this.isDemanded) return undefined
-    // The grace of a cancel cuts it short.
+    // The end of the cancel's grace interrupts the rollbacks.
     if (cancel && at >= cancel.at + cancelGraceMs) return undefined
     const left = [...this.#left, ...[...this.#begun].filter((step) => !this.#done.has(step) && !this.#failed.includes(step))]
     if (left.length > 0) return `${left.join()} is not undone`

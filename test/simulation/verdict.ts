@@ -1,4 +1,4 @@
-/** What holds at the end of a simulation: nothing acknowledged is gone, and every instance came to an end that it may have. */
+/** Judges the end of a simulation: nothing acknowledged is lost, and every instance has an allowed outcome. */
 import type { Engine } from "../../src/engine/engine.ts"
 import { cleanUpStep } from "./interpreter.ts"
 import type { Ledger } from "./ledger.ts"
@@ -61,7 +61,7 @@ export async function judge(
   return { violations, endings }
 }
 
-/** What was sent to the instance and its children, whose results may be part of its own. */
+/** The payloads that were sent to the instance and its children, because results of children may be part of its result. */
 function payloadsOf(id: string, outside: Outside): Payloads {
   const payloads = new Map<string, Set<string>>()
   for (const [other, { sent }] of outside.logs) {
@@ -73,13 +73,13 @@ function payloadsOf(id: string, outside: Outside): Payloads {
 
 const patienceMs = 30_000
 
-/** One whose parent is over does not go on for long as if nothing had been. */
+/** A child must not continue for long after its parent has ended. */
 function isForsakenInTime({ forsaken, run: { ended, cancel } }: MirroredInstance): string | undefined {
   if (!forsaken || !ended || ended.at <= forsaken.at + patienceMs || ended.entry.type === "run.terminated") return undefined
   return forsaken.kind === "cancel" && cancel ? undefined : `its parent was over at ${forsaken.at}, and it went on until ${ended.at}`
 }
 
-/** Children of a run that is over are told, unless they are to be left alone, were over before, or the next run has them. */
+/** Children of an ended run get a message, unless they are abandoned, ended before, or belong to the next run. */
 function isProvidedFor({ children, over, number }: RunAudit, { runs }: MirroredInstance, mirror: JournalMirror): string | undefined {
   const next = runs.get(number + 1)
   if (!over && !next) return undefined
@@ -98,7 +98,7 @@ async function isDurable(id: string, mirrored: MirroredInstance, client: Engine)
   return text(rows) === text(mirrored.turns) ? undefined : "its journal is not what was committed"
 }
 
-/** The clean-up step runs within a cancelled run, unless the code never began, was through before, or the grace cut it short. */
+/** The clean-up step runs in a cancelled run, unless the code never began, ended before, or was interrupted by the end of the grace. */
 function isCleanedUp(id: string, { run, entries }: MirroredInstance, { traces }: Ledger): string | undefined {
   const { cancel, ended } = run
   if (!cancel || ended?.entry.type !== "run.cancelled" || ended.at >= cancel.at + cancelGraceMs) return undefined
@@ -109,7 +109,7 @@ function isCleanedUp(id: string, { run, entries }: MirroredInstance, { traces }:
   return !hasBegun || run.isSettled(cleanUpStep) ? undefined : "it is cancelled without its clean-up"
 }
 
-/** What `result()` answered is how one of the runs ended. */
+/** The outcome of `result()` must be the end of one of the runs. */
 function isAnswerTrue(answer: InstanceLog["results"][number], { runs }: MirroredInstance): string | undefined {
   const endings = [...runs.values()].map(({ ended }) => ended?.entry)
   const isTrue = endings.some((ending) => {

@@ -2,17 +2,17 @@ import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { sampleWorkflows } from "../../src/testing/client-conformance/sample-workflows.ts"
 
-/** No id has it. */
+/** A character that no id contains. */
 const mark = " "
 
-/** The same binding for any number of worlds that know nothing of each other: the names of a world's objects begin with its own. */
+/** Splits a binding into separate worlds: the names of a world's objects begin with the name of the world. */
 export function worldOf(real: ObjectNamespace, world: string): ObjectNamespace {
   return { idFromName: (name) => real.idFromName(world + mark + name), get: (id, options) => real.get(id, options) }
 }
 
 const Runner = createWorkflowRunner({ workflows: sampleWorkflows, binding: "APART", indexShards: 2, log: silentLogger })
 
-/** Runs the workflows of the client suite, in whatever world its name says. */
+/** Runs the workflows of the client suite, in the world that its name begins with. */
 export class ApartRunner extends Runner {
   constructor(state: { readonly id: { readonly name?: string } }, env: { readonly APART: ObjectNamespace }) {
     const [world = "", name = ""] = (state.id.name ?? "").split(mark)

@@ -3,13 +3,13 @@ import { type DurableObjectNamespace, type DurableObjectState, type DurableObjec
 
 let objects = 0
 
-/** An object that nobody else has. */
+/** An object that no other test uses. */
 export function bareObject(): DurableObjectStub {
   const { BARE } = env as { readonly BARE: DurableObjectNamespace }
   return BARE.get(BARE.idFromName(`bare-${++objects}`))
 }
 
-/** Calls `fn` inside an object that nobody else has. */
+/** Calls `fn` inside an object that no other test uses. */
 export function inBareObject<T>(fn: (state: DurableObjectState) => T | Promise<T>): Promise<T> {
   return runInDurableObject(bareObject(), (_, state) => fn(state))
 }

@@ -32,7 +32,7 @@ it("an instance can be asked for its status once it is created: by its class, by
     const response = await createHttpApp(client).fetch(new Request("http://localhost/workflows", { method: "POST", body }))
     statuses.push(((await response.json()) as { readonly status: string }).status)
   }
-  // The object goes on with the instance meanwhile: by then it may sleep, or wait.
+  // The object continues the instance meanwhile, so the instance may already sleep or wait.
   expect(statuses).toHaveLength(15)
   for (const status of statuses) expect(["running", "sleeping", "waiting"]).toContain(status)
 })

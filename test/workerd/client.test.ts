@@ -5,7 +5,7 @@ import { worldOf } from "./apart-runner.ts"
 import { outside } from "./vitest-in-object.ts"
 
 outside.isOn = true
-// Shards hold what becomes of instances, not of their steps, which this one follows; index-shards.test.ts has what is told here.
+// Shards have the changes of instances, and not of their steps, which this case follows. index-shards.test.ts has the case for objects.
 outside.left.set("come from the beginning, from a cursor and from now on, of all and of one", "steps are not in the stream over all instances")
 
 const { APART } = env as { readonly APART: ObjectNamespace }

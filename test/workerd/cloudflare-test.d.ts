@@ -1,4 +1,4 @@
-/** What we use of the module that the test runner gives inside workerd. */
+/** The used part of the module that the test runner provides inside workerd. */
 declare module "cloudflare:test" {
   import type { DurableObjectId, DurableObjectNamespace, DurableObjectState, DurableObjectStub } from "cloudflare:workers"
 

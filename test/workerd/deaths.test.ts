@@ -1,4 +1,4 @@
-// A slot is had once and goes back, and a due time starts one instance, whatever dies between the order and its sending, or before the answer is heard.
+// A slot is taken once and released, and a due time starts one instance, also if an object dies before it sends an order or before the response arrives.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { describe, expect, it, onTestFinished } from "vitest"
@@ -15,7 +15,7 @@ async function membersOf(limit: string): Promise<readonly unknown[]> {
   })
 }
 
-/** Alarms go off until nobody has the key or waits for it. */
+/** Fires alarms until no instance has the key or waits for it. */
 async function given(limit: string, ids: readonly string[]): Promise<void> {
   await soon(async () => {
     for (const name of [limit, ...ids]) await runDurableObjectAlarm(stubOf(name))
@@ -23,7 +23,7 @@ async function given(limit: string, ids: readonly string[]): Promise<void> {
   })
 }
 
-/** Alarms go off until so many are at work. */
+/** Fires alarms until `count` instances are at work. */
 async function crowded(key: string, count: number, ids: readonly string[]): Promise<void> {
   await until(`${count} are at work`, async () => {
     for (const id of ids) await runDurableObjectAlarm(stubOf(id))
@@ -64,7 +64,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     const key = `set-${moment}`
     const limit = limitOf("five", key)
     const ids = Array.from({ length: 6 }, (_, at) => `${key}-${at}`)
-    // One is at work meanwhile: a key that nobody has is emptied by its alarm, and then there is nobody to be told.
+    // One instance is at work meanwhile, because the alarm empties an unused key, which then gets no message.
     inside.closed.add(key)
     await client.start("five", { id: ids[0]!, input: { key } })
     await crowded(key, 1, ids)
@@ -97,7 +97,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     for (let time = 0; time < 3; time++) await runDurableObjectAlarm(stubOf(schedule))
     expect((await client.schedules.get(id).describe()).counts.started).toBe(1)
     expect([await entries(started, "run.started"), runs.get(`${started}/work`)]).toEqual([1, 1])
-    // The index is a moment behind.
+    // The index follows with a small delay.
     const listed = async () => (await client.list({ idPrefix: `${id}:` })).instances.map((instance) => `${instance.id} ${instance.status}`)
     await soon(async () => expect(await listed()).toEqual([`${started} completed`]))
     await client.schedules.get(id).delete()
@@ -133,12 +133,12 @@ it("a burst on a key with limit 5 never exceeds it, although everything dies aga
   inside.closed.add(key)
   const started = Promise.allSettled(ids.map((id) => client.start("five", { id, input: { key } })))
   for (let death = 0; death < 6; death++) {
-    // At any moment, and when all slots are taken.
+    // The objects die at random moments, and once when all slots are taken.
     if (death < 3) await pause(20 + Math.random() * 100)
     else await crowded(key, 5, [limit, ...ids])
     await dieAll()
     await alarms()
-    // Starts that died are made again: with fewer than five there would be a slot that nobody takes.
+    // Lost starts are repeated: with fewer than five instances a slot would stay free.
     if (death === 2) await started.then(() => soon(startAll))
   }
   inside.closed.delete(key)

@@ -12,7 +12,7 @@ export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve
 
 export const moments = ["before", "after"] as const
 
-/** Lets every object die at that moment of that call; to be waited for once something leads to it. */
+/** Lets every object die at a moment of a call. The returned function waits for that moment. */
 export function deathAt(call: Pick<CallPlan, "method" | "target" | "moment">): () => Promise<void> {
   let isReached = false
   const strike = () => {
@@ -21,19 +21,19 @@ export function deathAt(call: Pick<CallPlan, "method" | "target" | "moment">): (
   }
   network.plan = { ...call, strike }
   return async () => {
-    // Looked at, and not told: what is resolved in an object goes on in its context, where others cannot be aborted.
+    // This polls, because a promise that an object resolves continues in its context, where other objects cannot be aborted.
     await until(`${call.method} of ${call.target}`, () => isReached)
     await dieAll()
   }
 }
 
-/** All objects lose their memory, and what their code was doing is not done any more. */
+/** Aborts all objects. Their memory is lost, and their code stops. */
 export async function dieAll(): Promise<void> {
   await abortAllDurableObjects()
   inside.now.clear()
 }
 
-/** As time would: alarms go off until it is over. */
+/** Fires alarms until the instance has ended. */
 export async function settled(handle: Handle, ids: readonly string[]): Promise<string> {
   const ended = await soon(async () => {
     for (const id of ids) await runDurableObjectAlarm(stubOf(id))

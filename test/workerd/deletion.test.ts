@@ -22,17 +22,17 @@ afterEach(() => {
 
 const listed = async (idPrefix: string) => (await client().list({ idPrefix })).instances.map(({ id, status }) => `${id} ${status}`)
 
-/** An instance that has ended, and that the index lists. */
+/** Makes an instance that has ended, and that the index lists. */
 async function ended(id: string): Promise<void> {
   await (await client().start("quick", { id, input: 1 })).result()
   await until("the index lists it", async () => (await listed(id)).includes(`${id} completed`))
 }
 
-/** What the shard of an instance has of it, also while the shard does not answer. */
+/** The rows of an instance in its shard, also while the shard refuses calls. */
 const held = (id: string) =>
   runInDurableObject(stubOf(shardOf(id)), (_, { storage }) => storage.sql.exec("SELECT id FROM perdure_index_entry WHERE id = ?", id).toArray())
 
-/** The alarm of the object goes off, and what it sends has arrived. */
+/** Fires the alarm of the object, and waits until its messages have arrived. */
 async function alarmOf(id: string): Promise<void> {
   await runDurableObjectAlarm(stubOf(id))
   const tables = () =>
@@ -46,7 +46,7 @@ describe("a deletion of a Durable Object", () => {
       const id = `gone-${at}`
       const handle = await client().start("quick", { id, input: 1 })
       await handle.result()
-      // At each moment of what the object tells the index by itself.
+      // The test varies the moment between the object's own updates of the index.
       for (let turns = 0; turns < at; turns++) await handle.status()
       expect(await handle.delete()).toEqual({ stillListed: false })
       expect(await listed(id)).toEqual([])

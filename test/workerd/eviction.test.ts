@@ -11,7 +11,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 const typesOf = async (id: string) => (await client.get(id).history({ limit: 1_000 })).entries.map(({ type }) => type)
 
-/** Runs it to its end, and takes the objects of parent and child out of memory once its journal has so many entries. */
+/** Runs an instance to its end, and evicts the objects of parent and child once its journal has `evictedAt` entries. */
 async function climb(id: string, evictedAt: number): Promise<unknown> {
   const handle = await client.start("ladder", { id })
   let isEvicted = false
@@ -21,7 +21,7 @@ async function climb(id: string, evictedAt: number): Promise<unknown> {
     if (!isEvicted && types.length >= evictedAt) {
       isEvicted = true
       for (const one of [id, `${id}-child`]) await evictDurableObject(stubOf(one)).catch(() => undefined)
-      // What was to wake it is left to its alarm.
+      // The alarm has to wake the evicted object.
       await pause(40)
       for (const one of [id, `${id}-child`]) await runDurableObjectAlarm(stubOf(one))
       continue
@@ -48,11 +48,11 @@ describe("an instance whose object leaves memory", () => {
         const seen = await climb(id, at + 1)
         const types = await typesOf(id)
         const count = (type: string) => types.filter((one) => one === type).length
-        // An attempt that was under way is made again; what was recorded never is.
+        // An interrupted attempt is repeated. A recorded step is never repeated.
         expect([id, count("step.completed"), count("sleep.completed"), count("child.ended"), count("wait.completed")]).toEqual([id, 6, 2, 1, 1])
         const cutOff = count("recovered")
         for (const step of ["first", "left", "right", "last"]) expect(calls.get(`${id}/${step}`)).toBeLessThanOrEqual(1 + cutOff)
-        // The numbers are those of the calls.
+        // The results are the numbers of the calls.
         expect([id, cutOff === 0 ? seen : result]).toEqual([id, result])
         expect((await client.get(`${id}-child`).describe()).status).toBe("completed")
       }),

@@ -1,13 +1,13 @@
 import { workflow } from "perdure"
 import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 
-/** What happens to a call between two objects: `before` it is made, or `after` it was and before its answer is heard. */
+/** A fault of a call between two objects: `before` the call, or `after` it and before its response arrives. */
 export interface CallPlan {
   readonly method: string
-  /** The name of an object, or what it begins with. */
+  /** The name of an object, or a prefix of names. */
   readonly target: string
   readonly moment: "before" | "after"
-  /** Called once; what it gives is waited for, so one that never ends is an object that dies there. */
+  /** Called once, and awaited. A promise that stays pending stands for an object that dies there. */
   strike(): Promise<never>
 }
 
@@ -39,7 +39,7 @@ interface Job {
   readonly key: string
 }
 
-/** Who is at work now, and how many were at most; by key. Work on those that are closed does not end. */
+/** The instances at work now, and the largest number so far, by key. Work on a closed key does not end. */
 export const inside = { now: new Map<string, Set<string>>(), most: new Map<string, number>(), closed: new Set<string>() }
 
 const limited = (name: string, limit: number) =>

@@ -13,10 +13,10 @@ const statuses = (all: readonly string[]) => Promise.all(all.map((id) => client.
 const allAre = (all: readonly string[], status: string) => soon(async () => expect(new Set(await statuses(all))).toEqual(new Set([status])))
 const membersOf = (key: string) =>
   runInDurableObject(stubOf(`@limit:${key}`), (_, { storage }) => storage.sql.exec("SELECT id, slot FROM perdure_limit_member").toArray())
-/** As if its memory was lost at this moment. */
+/** Aborts the object, which loses its memory. */
 const crash = (id: string) => runInDurableObject(stubOf(id), (_, state) => state.abort("gone")).catch(() => undefined)
 
-/** Starts so many that the key has no slot left, and keeps them; answers those in line. */
+/** Starts instances until the key has no slot left, and keeps them at work. Returns the queued instances. */
 async function full(key: string, all: readonly string[]): Promise<readonly string[]> {
   inside.closed.add(key)
   await Promise.all(all.map((id) => client.start("five", { id, input: { key } })))
@@ -76,7 +76,7 @@ describe("limits of Durable Objects", () => {
     for (const id of victims) await crash(id)
     for (const id of victims) inside.now.get("crash")?.delete(id)
     inside.closed.delete("crash")
-    // Their alarms would wake them, in a while.
+    // Their alarms would wake them later.
     for (const id of all) await runDurableObjectAlarm(stubOf(id))
     await allAre(all, "completed")
     expect(inside.most.get("crash")).toBeLessThanOrEqual(5)
@@ -108,7 +108,7 @@ describe("limits of Durable Objects", () => {
     const begin = Date.now()
     await Promise.all(all.map((id) => client.start("paced", { id })))
     await allAre(all, "completed")
-    // Two at once, and then one each half second.
+    // Two instances start at once, and then one each half second.
     expect(Date.now() - begin).toBeGreaterThanOrEqual(1_500)
     expect(inside.started.filter(({ id }) => id.startsWith("paced"))).toHaveLength(5)
   })
@@ -140,7 +140,7 @@ describe("limits changed while they run", () => {
     await soon(async () => expect(await membersOf("five/concurrency/set-c")).toHaveLength(3))
     await soon(() => expect(running("set-c")).toBe(1))
     expect((await statuses(ids("set-c", 3))).toSorted()).toEqual(["queued", "queued", "running"])
-    // Also where nothing of it is in memory any more.
+    // This holds also after the objects have left memory.
     for (const key of ["set-a", "set-b", "set-c"]) await evictDurableObject(stubOf(`@limit:five/concurrency/${key}`))
     await evictDurableObject(stubOf("@limit-settings:five"))
     inside.most.clear()
@@ -197,7 +197,7 @@ describe("objects that nobody needs any more", () => {
     await runDurableObjectAlarm(stubOf(key))
     expect(await tablesOf(key)).toEqual([])
     expect(await runInDurableObject(stubOf(key), (_, { storage }) => storage.getAlarm())).toBe(null)
-    // What was set is known, although the key has forgotten it.
+    // The changed limit holds, although the emptied key has lost it.
     inside.most.delete("emptied")
     await Promise.all(ids("again", 6).map((id) => client.start("five", { id, input: { key: "emptied" } })))
     await allAre(ids("again", 6), "completed")

@@ -1,13 +1,13 @@
 import { workflow } from "perdure"
 import { createWorkflowRunner } from "perdure/cloudflare"
 
-/** What is inside its step now, by key, how many there were at most, and keys whose steps do not end; in the memory that all objects of one file share. */
+/** The instances inside their step, the largest number so far, and the keys whose steps do not end, by key. All objects of one file share this memory. */
 export const inside = {
   now: new Map<string, Set<string>>(),
   most: new Map<string, number>(),
   started: [] as { id: string; input: unknown }[],
   closed: new Set<string>(),
-  /** Names of objects that do not hear what was set. */
+  /** Names of objects that do not receive changed limits. */
   deaf: new Set<string>(),
 }
 
@@ -35,7 +35,7 @@ const held =
 
 const five = workflow("five", { concurrency: { limit: 5, key: ({ key }: Job) => key } }, async (ctx, job: Job) => ctx.do("work", held(ctx, job)))
 
-/** One of each key at a time, and two of all. */
+/** One instance of each key at a time, and two in all. */
 const nested = workflow(
   "nested",
   {

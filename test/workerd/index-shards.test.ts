@@ -29,7 +29,7 @@ async function listed(filter: ListFilter = {}) {
   return found
 }
 
-/** The index is a little behind. */
+/** Polls, because the index follows with a small delay. */
 function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
   return soon(async () => {
     const value = await look()
@@ -38,7 +38,7 @@ function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): 
   })
 }
 
-/** How an instance would tell of itself; several in one call, as they are many. */
+/** Sends updates as instances would, but several in one call, because they are many. */
 async function tellShards(count: number): Promise<void> {
   const layout = new ShardLayout({ indexShards: 8 })
   const byShard = new Map<string, IndexUpdate[]>()
@@ -46,7 +46,7 @@ async function tellShards(count: number): Promise<void> {
     const id = `row-${at}`
     const row: InstanceRow = {
       ...{ id, incarnation: `${id}~1`, workflow: "told", version: "1", tags: at % 2 === 0 ? ["even"] : [] },
-      // Some hundreds share a millisecond, and later ones are not always younger.
+      // Some hundred instances share a millisecond, and the ids are not in the order of creation.
       ...{ createdAt: 1_000 + ((at * 7_919) % 40), updatedAt: 2_000, status: at % 3 === 0 ? "completed" : "waiting", run: 1, runPosition: 1 },
     }
     const shard = layout.shardOf(id)
@@ -120,7 +120,7 @@ describe("the index of Durable Objects", () => {
       (statuses) => statuses.every((status) => status === "completed"),
     )
     await expect(client().list()).rejects.toMatchObject({ code: "SHARD_FAILED", details: { shard: expect.stringMatching(/^@index:8:[0246]$/) as string } })
-    // Also those that are not in memory when the shard is back: their alarm wakes them.
+    // Some objects are not in memory when the shard is back, and their alarm wakes them.
     for (const id of ids.slice(0, 6)) await runInDurableObject(stubOf(id), (_, state) => state.abort("out of memory")).catch(() => undefined)
     faults.down.clear()
     for (const id of ids) await runDurableObjectAlarm(stubOf(id))
@@ -131,7 +131,7 @@ describe("the index of Durable Objects", () => {
     expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(ids))
     expect(await listed()).toHaveLength(before + 12)
     const alarms = () => Promise.all(ids.map((id) => runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())))
-    // Nothing is left to be tried again.
+    // No object has a retry left.
     await eventually(alarms, (all) => all.every((at) => at === null || at > Date.now() + 3_600_000))
   })
 
@@ -179,7 +179,7 @@ describe("the index of Durable Objects", () => {
     for (const id of ["@index:8:0", "@schedule:a", "@limit:a", "@"]) {
       await expect(client().start("quick", { id, input: 1 })).rejects.toMatchObject({ code: "BAD_ID" })
       await expect(client().get(id).status()).rejects.toMatchObject({ code: "BAD_ID" })
-      // Whoever has the stub of a shard is refused, too.
+      // A caller with the stub of a shard is refused, too.
       const refusal = await runInDurableObject(stubOf(id), async (object) => {
         try {
           return await (object as never as { initialize(request: object): Promise<unknown> }).initialize({ type: "quick", id, payload: 1 })

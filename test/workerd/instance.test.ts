@@ -24,7 +24,7 @@ function tablesOf(id: string): Promise<unknown[]> {
   return runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec(query).toArray())
 }
 
-/** When the object is to be awake, once all others have heard what it had to tell them. */
+/** The alarm of the object, after all its messages have arrived. */
 async function settledAlarm(id: string): Promise<number | null> {
   return soon(() =>
     runInDurableObject(stubOf(id), (_, { storage }) => {
@@ -97,7 +97,7 @@ describe("an instance in a Durable Object", () => {
     )
     expect(alarmAt).toBe(dueAt)
     await evictDurableObject(stubOf("sleeper"))
-    // Too early: nothing happens, and the alarm is set again.
+    // The alarm is too early, so nothing happens and the alarm is set again.
     expect(await runDurableObjectAlarm(stubOf("sleeper"))).toBe(true)
     expect(await client.get("sleeper").status()).toBe("sleeping")
     expect(await runInDurableObject(stubOf("sleeper"), (_, { storage }) => storage.getAlarm())).toBe(dueAt)
@@ -131,7 +131,7 @@ describe("an instance in a Durable Object", () => {
     await handle.result()
     await handle.delete()
     expect(await code(handle.status())).toBe("NOT_FOUND")
-    // The index hears of it first.
+    // The index gets its update first.
     await soon(async () => expect(await tablesOf("deleted")).toEqual([]))
     expect(await (await client.start("greet", { id: "deleted", input: { name: "Bob" } })).result()).toEqual({ hello: "Hello, Bob! Again.", length: 18 })
   })

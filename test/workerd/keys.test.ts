@@ -14,10 +14,10 @@ const limitOf = (key: string) => stubOf(`@limit:!singleton/only/${key}`)
 const membersOf = (key: string) => runInDurableObject(limitOf(key), (_, { storage }) => storage.sql.exec("SELECT id, slot FROM perdure_limit_member").toArray())
 const start = (id: string, key: string) => client.start("only", { id, input: { key } })
 
-/** Where an object finds its methods. */
+/** The prototype with the methods of the object. */
 const methods = FlowRunner.prototype
 
-/** The key gives its slot, and nobody hears of it. */
+/** The key gives the instance its slot, and the message is lost. */
 async function lastWordsOf(id: string, key: string): Promise<void> {
   const asked = vi.fn<() => void>()
   const ask = Reflect.get(methods, "slotAsk") as (this: WorkflowRunnerObject, slot: unknown) => Promise<unknown>
@@ -68,7 +68,7 @@ describe("a key that one instance has to itself", () => {
     await crash("dead")
     await crash("@limit:!singleton/only/dead")
     expect(await membersOf("dead")).toEqual([{ id: "dead", slot: 1 }])
-    // Its alarm would wake it in a while.
+    // The alarm would wake the object later.
     expect(await runDurableObjectAlarm(stubOf("dead"))).toBe(true)
     await soon(() => start("alive", "dead"))
   })

@@ -1,4 +1,4 @@
-// Each is something that an engine on Durable Objects was found to do.
+// Each case is a failure that was once found in an engine on Durable Objects.
 
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
@@ -14,13 +14,13 @@ const stubOf = (id: string) => TROUBLE_RUNNER.get(TROUBLE_RUNNER.idFromName(id))
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 const codeOf = (promise: Promise<unknown>) =>
-  // A promise of an RPC takes a look at a property of it for a call: nothing but `then` may be asked of it.
+  // An RPC promise turns a read of any property into a call, so only `then` may be read.
   promise.then(
     () => "no error",
     (error: { readonly code?: string }) => error.code ?? error,
   )
 
-/** Looks at memory only: whatever happens, nobody asked the object for it. */
+/** Polls shared memory only, so that no call wakes the object. */
 function untilMarked(id: string, name: string, times = 1): Promise<void> {
   return until(`${id} is ${times} times at "${name}"`, () => marksOf(id, name).length >= times)
 }
@@ -31,7 +31,7 @@ function untilStatus(id: string, status: Status): Promise<void> {
 
 const alarmOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())
 
-/** The object's memory is gone from one moment to the next, and so is whatever it was at. */
+/** Aborts the object: its memory is lost, and its work stops. */
 async function crash(id: string): Promise<void> {
   await runInDurableObject(stubOf(id), (_, state) => state.abort("a crash, for a test")).catch(() => undefined)
 }
@@ -76,7 +76,7 @@ describe("sleeps", () => {
   })
 
   it("the alarm of one sleep is not replaced by that of a later one", async () => {
-    // Long enough not to go off while it is asked for, on a machine that is busy: then there is none for a moment.
+    // The sleep is long enough that the alarm does not fire while the test reads it, also on a busy machine.
     await client.start("parallel", { id: "two-sleeps", input: { shortMs: 3_000, longMs: 600_000 } })
     await untilStatus("two-sleeps", "waiting")
     const alarm = await alarmOf("two-sleeps")
@@ -111,7 +111,7 @@ describe("instances that are over, or held", () => {
     await evictDurableObject(stubOf("dead"))
     await runDurableObjectAlarm(stubOf("dead"))
     expect(await handle.status()).toBe("terminated")
-    // Once the index has heard of it, nothing is set that could wake it.
+    // After the update of the index, the object has no alarm.
     await soon(async () => expect(await alarmOf("dead")).toBe(null))
     expect(marksOf("dead", "woke")).toHaveLength(0)
   })
@@ -175,7 +175,7 @@ describe("events", () => {
     const notes = Array.from({ length: 50 }, (_, index) => index)
     await client.start("listener", { id: "in-order", input: { count: notes.length } })
     const stub = stubOf("in-order") as unknown as { deliverEvent(request: { event: string; payload: number }): Promise<void> }
-    // Calls to one object from one place arrive in their order; its clock stands still meanwhile.
+    // Calls from one caller reach an object in order, and the clock of the object stands still meanwhile.
     await Promise.all(notes.map((payload) => stub.deliverEvent({ event: "note", payload })))
     expect(await client.get("in-order").result()).toEqual(notes)
   })

@@ -14,7 +14,7 @@ let beds = 0
 
 type Methods = Record<string, (...args: unknown[]) => unknown>
 
-/** An object of whatever bed there is. */
+/** An object of the current bed. */
 export class BedRunner extends DurableObject {
   readonly runner: Methods
   readonly place: Place
@@ -28,7 +28,7 @@ export class BedRunner extends DurableObject {
   }
 }
 
-// What can be called must be of the class itself.
+// Only methods of the class itself can be called over RPC.
 for (const method of Object.getOwnPropertyNames(createWorkflowRunner({ workflows: [] }).prototype as object)) {
   if (method === "constructor") continue
   const value = function (this: BedRunner, ...args: unknown[]) {
@@ -37,15 +37,15 @@ for (const method of Object.getOwnPropertyNames(createWorkflowRunner({ workflows
   Object.defineProperty(BedRunner.prototype, method, { value })
 }
 
-/** Calls that wait for what may take for ever: nobody is busy with them. */
+/** Calls that may wait for ever. They do not count as work under way. */
 const waiting = new Set(["result", "update"])
-/** Until a schedule has heard that an instance ended. */
+/** The time until a schedule gets the message that an instance ended. */
 const endMs = 5
-/** Until the index has heard of one that runs; of one that ended or rests it hears earlier. */
+/** The time until the index gets the update of a running instance. Updates of ended or resting instances come earlier. */
 const indexMs = 105
 const quietRounds = 4
 
-/** Real objects, one for each instance, in virtual time: what stories need of a test engine, as far as there is no one engine here. */
+/** Real objects, one for each instance, in virtual time, behind the interface of a test engine that the scenarios need. */
 export class ObjectBed {
   readonly time: VirtualTime
   readonly #options: BedOptions
@@ -79,7 +79,7 @@ export class ObjectBed {
 
   objectFor(state: DurableObjectState): { readonly place: Place; readonly runner: Methods } {
     const { storage } = state
-    // Each bed has objects of its own; the objects need not know.
+    // Each bed has objects of its own, whose names have a prefix that the objects do not see.
     const name = (state.id.name ?? "").slice(this.#prefix.length)
     Object.defineProperty(state, "id", { value: { name }, configurable: true })
     const sync = storage.sync.bind(storage)
@@ -112,7 +112,7 @@ export class ObjectBed {
     await this.#within(name, (object) => object.alarm())
   }
 
-  /** `by`: nothing is called where that one has left memory, which takes its timers along. */
+  /** Calls `fn` in an object. With `by`, nothing is called if that object has left memory, because its timers are gone. */
   async #within(name: string, fn: (object: { alarm(): Promise<void> }) => unknown, by?: Place): Promise<void> {
     this.#underWay++
     try {
@@ -134,7 +134,7 @@ export class ObjectBed {
     return this.#real.get(this.#real.idFromName(this.#prefix + name))
   }
 
-  /** The binding, with what is under way counted. */
+  /** The binding, which counts calls under way. */
   get namespace(): { idFromName(name: string): unknown; get(id: never): unknown } {
     const real = this.#real
     return {
@@ -245,7 +245,7 @@ export class ObjectBed {
     this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options ?? {})
   }
 
-  /** All objects die. Those that have an alarm are woken, as it would wake them a little later. */
+  /** Aborts all objects, and fires the alarms that would wake them later. */
   async crash({ workflows }: { readonly workflows?: BedOptions["workflows"] } = {}): Promise<void> {
     if (workflows) this.#runner = this.#runnerOf(workflows)
     await abortAllDurableObjects()
@@ -260,7 +260,7 @@ export class ObjectBed {
 
   async evict(id: string): Promise<void> {
     await this.settle()
-    // One that is not in memory need not leave it.
+    // The object may already have left memory.
     await evictDurableObject(this.#stub(id)).catch(() => undefined)
     await this.settle()
   }
@@ -303,7 +303,7 @@ export class ObjectBed {
         try {
           return await handle.result(options)
         } catch (error) {
-          // Its object died; whoever waits asks again.
+          // The object died, so the call is repeated.
           if (!PerdureError.is(error, "UNREACHABLE")) throw error
           await VirtualTime.realMs(1)
         }

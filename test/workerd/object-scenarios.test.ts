@@ -1,4 +1,4 @@
-// The same stories as everywhere, told by real objects: one for each instance, dying and evicted for real, in virtual time.
+// The scenarios of all stores, on real objects in virtual time: one object for each instance, really aborted and evicted.
 
 import { shortStories, tellStories } from "./object-stories.ts"
 

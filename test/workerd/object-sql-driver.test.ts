@@ -3,7 +3,7 @@ import { storageWithReset } from "../../src/stores/sqlite/object/storage-with-re
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"
 
-/** Inside a fresh object with a table. */
+/** Calls `fn` inside a fresh object with a table. */
 function withTable<T>(fn: (driver: ObjectSqlDriver) => T): Promise<T> {
   return inBareObject((state) => {
     const driver = new ObjectSqlDriver(state.storage)

@@ -52,7 +52,7 @@ import { limitControlStories } from "../../src/testing/scenarios/starts/limit-co
 import { ObjectBed } from "./object-bed.ts"
 import { outside } from "./vitest-in-object.ts"
 
-/** Told with every run of the tests. */
+/** Scenarios of every test run. */
 export const shortStories = [
   stepStories,
   stepContextStories,
@@ -67,7 +67,7 @@ export const shortStories = [
   failureLogStories,
 ]
 
-/** Told where there is time. */
+/** Scenarios of the long form only. */
 export const otherStories = [
   concurrencyStories,
   eventStories,
@@ -99,7 +99,7 @@ export const otherStories = [
   updateStories,
 ]
 
-/** Of limits and schedules, which are objects as well. Outages of a whole engine, of which other stores tell, there are none here: each object has an alarm. */
+/** Scenarios of limits and schedules, which are objects too. Scenarios of an engine's outage do not apply, because each object has an alarm. */
 export const flowStories = [
   slotStories,
   paceStories,
@@ -112,7 +112,7 @@ export const flowStories = [
   scheduleOverlapStories,
 ]
 
-/** What is not told of objects, by the names of the stories, and why. */
+/** The scenarios that do not apply to objects, by the reason. */
 export const leftOut: Readonly<Record<string, readonly string[]>> = {
   "it makes hundreds of objects": [
     "many instances do not mix up",

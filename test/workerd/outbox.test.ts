@@ -1,4 +1,4 @@
-// What goes from one instance's object to another's is there once, whatever dies between the write and the send, or before the answer is heard.
+// A message from one instance's object to another arrives once, also if an object dies between the write and the send, or before the response arrives.
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "vitest"
@@ -51,7 +51,7 @@ it("messages to an object that is out of order hold up no others", async () => {
   await until("the child is at work", () => runs.has(`${id}-child/work`))
   network.down.add("nobody")
   await runInDurableObject(stubOf(id), (_, { storage }) => {
-    // Made by the first message, which this one anticipates.
+    // The first message would create the table, but this test needs it before.
     storage.sql.exec(OutboxTable.definitions["perdure_outbox"]![0]!)
     for (let at = 0; at < 150; at++) storage.sql.exec("INSERT INTO perdure_outbox (target, kind, at) VALUES ('nobody', 'cancel', 0)")
   })

@@ -17,8 +17,8 @@ import { SqliteFlowTransaction } from "../../src/stores/sqlite/tables/flow-trans
 import { until } from "./eventually.ts"
 
 /**
- * The store of an object that has no instance itself: all that it is asked for is elsewhere, and goes over RPC. Only turns after the first, which
- * nobody but the engine in an instance's object writes, are written there, as that engine would.
+ * The store of an object without an instance: every call goes to another object over RPC. Later turns, which only
+ * the engine in an instance's object writes, are written in that object, as its engine would.
  */
 export function rpcDirectory(binding: ObjectNamespace, indexShards: number): StoreProvider {
   return {
@@ -90,7 +90,7 @@ class Instances {
 
   async write(turn: Turn): Promise<TurnOutcome> {
     const stub = this.#stub(turn.instance)
-    // What its engine has in memory is of before, and must not be written over what is written here.
+    // The engine of the object has an older state in memory, which must not overwrite this turn.
     await this.#isIndexed(turn.instance)
     await evictDurableObject(stub).catch(() => undefined)
     const outcome = await runInDurableObject(stub, async (_, { storage }) => {
@@ -100,7 +100,7 @@ class Instances {
     return outcome
   }
 
-  /** As the engine in the object does. */
+  /** Reads the inbox as the engine in the object does. */
   readInbox(id: string, part: InboxPart | undefined): Promise<readonly Message[]> {
     return runInDurableObject(this.#stub(id), (_, { storage }) => this.#database(storage).journal.readInbox([id], part))
   }
@@ -115,7 +115,7 @@ class Instances {
     return new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableDefinitions), this.#now)
   }
 
-  /** The index is a moment behind. */
+  /** Waits for the index, which follows with a small delay. */
   async indexed(): Promise<void> {
     await Promise.all([...this.known].map((id) => this.#isIndexed(id)))
   }
@@ -124,7 +124,7 @@ class Instances {
     let looks = 0
     await until(`the index knows ${id}`, async () => {
       if (!(await this.#hasNews(id))) return true
-      // As it would be woken a little later.
+      // The alarm would wake the object a little later.
       if (++looks % 10 === 5) await runInDurableObject(this.#stub(id), (object) => (object as unknown as { alarm(): Promise<void> }).alarm())
       return false
     })
@@ -137,7 +137,7 @@ class Instances {
     })
   }
 
-  /** Those that have ended, as a client deletes them. */
+  /** Deletes ended instances, as a client does. */
   async remove(ids: readonly string[]): Promise<readonly string[]> {
     const removed: string[] = []
     for (const id of ids) {
@@ -153,7 +153,7 @@ class Instances {
     return removed
   }
 
-  /** Without the check of a client: the ids of cases are wilder than those of users. */
+  /** Deletes without the client's check of ids, because some cases use ids that no client accepts. */
   async #delete(id: string): Promise<void> {
     decodeAnswer(await (this.#stub(id) as unknown as RunnerStub).ask(id, "delete", encodeCall([])))
   }

@@ -1,7 +1,7 @@
 import { NonRetryableError, workflow } from "perdure"
 import { createWorkflowRunner } from "perdure/cloudflare"
 
-/** How often a step's function was called, by instance and step: the objects of one file share this memory, whatever is evicted. */
+/** How often a step's function was called, by instance and step. The objects of one file share this memory, and evictions keep it. */
 export const calls = new Map<string, number>()
 
 function called(instance: string, step: string): number {
@@ -35,20 +35,20 @@ const parent = workflow("parent", async (ctx, { names }: { names: readonly strin
   return results.map(({ hello }) => hello)
 })
 
-/** Its child outlives nothing: where the parent ends, so does it. */
+/** A parent whose child ends when the parent ends. */
 const guardian = workflow("guardian", async (ctx) => {
   await ctx.startChild(approval, { id: `${ctx.instance.id}-ward`, input: { amount: 1 } })
   await ctx.waitForEvent("leave")
 })
 
-/** So many events of one type, one after another. */
+/** Takes `count` events of one type, one after another. */
 const taker = workflow("taker", async (ctx, count: number) => {
   const taken: unknown[] = []
   while (taken.length < count) taken.push(await ctx.waitForEvent("number"))
   return taken
 })
 
-/** Every way to wait. */
+/** A workflow with every kind of wait. */
 const ladder = workflow("ladder", async (ctx) => {
   const { id } = ctx.instance
   const note = (step: string) => () => called(id, step)
@@ -86,7 +86,7 @@ const ledger = workflow("ledger", async (ctx, amount: number) => {
   return ctx.transaction("sum", (sql) => sql.get<{ sum: number }>("SELECT sum(amount) AS sum FROM account")?.sum)
 })
 
-/** Over at once. */
+/** A workflow that ends at once. */
 const refusing = workflow("refusing", async () => {
   throw new NonRetryableError("not this one")
 })

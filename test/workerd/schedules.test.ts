@@ -10,7 +10,7 @@ const stubOf = (name: string) => FLOW_RUNNER.get(FLOW_RUNNER.idFromName(name))
 const schedule = (id: string) => stubOf(`@schedule:${id}`)
 const startedBy = async (id: string) => (await client.schedules.get(id).describe()).counts.started
 
-/** Something that the schedule has decided on, and not carried out before its object went. */
+/** Writes an order that the schedule has decided on, and has not sent before its object died. */
 const order = async (id: string, what: object, creates: string | null = null) => {
   await runInDurableObject(schedule(id), (_, { storage }) => {
     storage.sql.exec("INSERT INTO perdure_order (creates) VALUES (?)", creates)
@@ -20,7 +20,7 @@ const order = async (id: string, what: object, creates: string | null = null) =>
   await evictDurableObject(schedule(id))
 }
 
-/** The same: an instance with the result "y". */
+/** Writes the order to start an instance with the result "y". */
 const orderInstance = (id: string, instance: string, incarnation: string) => {
   const at = Date.now()
   const create = {
@@ -69,7 +69,7 @@ describe("schedules of Durable Objects", () => {
     const triggered = await client.schedules.get("crashing").trigger()
     expect(await triggered.result()).toBe("x")
     const { id, incarnation } = await triggered.describe()
-    // As if it had gone between the answer and the note of it: the same order once more, and another that nobody has seen yet.
+    // As after a death between the response and its record: the same order once more, and a new order.
     await orderInstance("crashing", id, incarnation)
     await orderInstance("crashing", "crashing:2026-01-01T00:00:00Z", "incarnation-of-the-second")
     await runDurableObjectAlarm(schedule("crashing"))
@@ -85,7 +85,7 @@ describe("schedules of Durable Objects", () => {
     const startAt = Math.floor(Date.now() / 3_600_000) * 3_600_000
     const id = `slow-orders:${new Date(startAt).toISOString().replace(".000Z", "Z")}`
     await client.schedules.create("slow-orders", { workflow: "plain", every: "1h", startAt, paused: true, input: "x" })
-    // One that cannot be carried out holds up those behind it.
+    // An order that cannot be carried out must not block the orders behind it.
     await order("slow-orders", {})
     await orderInstance("slow-orders", id, "incarnation-of-the-first")
     expect(await client.schedules.get("slow-orders").backfill({ from: startAt, to: startAt })).toMatchObject([{ id, outcome: "exists" }])

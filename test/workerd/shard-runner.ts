@@ -1,7 +1,7 @@
 import { workflow } from "perdure"
 import { createWorkflowRunner, type WorkflowRunnerClass, type WorkflowRunnerOptions } from "perdure/cloudflare"
 
-/** Shards that do not answer, by their names; whether they answer late, and how many calls wait; and what objects that are made from now on take for the number of shards. */
+/** The faults of shards: the names of shards that fail, whether responses are late, how many calls wait, and the number of shards for objects that are created from now on. */
 export const faults = {
   down: new Set<string>(),
   isSlow: false,
@@ -36,7 +36,7 @@ const noter = workflow("noting", async (ctx) => {
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (...all: unknown[]) => console.error(...all) }
 
-/** Methods that a shard which is down does not answer. */
+/** Methods that fail in a shard that is down. */
 const failing = ["indexWrite", "indexRemove", "indexList", "indexCount", "indexChanges"] as const
 
 function runner(): WorkflowRunnerClass {
@@ -56,5 +56,5 @@ function runner(): WorkflowRunnerClass {
   return Runner
 }
 
-/** One class for each layout; an object is of the one that is current when it is made. */
+/** One class for each layout. An object gets the layout that is current when it is created. */
 export const ShardRunner = new Proxy(runner(), { construct: (_, args) => Reflect.construct(runner(), args) as object })

@@ -2,9 +2,9 @@ import { env } from "cloudflare:workers"
 import { workflow } from "perdure"
 import { BaseWorkflow, createWorkflowRunner, eventSchema, type ObjectNamespace, type Step, workflowClient } from "perdure/cloudflare"
 
-/** What the code of instances did, and when: objects and tests share this memory, whatever is evicted. */
+/** The times of marks that the code of instances sets. Objects and tests share this memory, and evictions keep it. */
 export const marks = new Map<string, number[]>()
-/** Functions of steps that wait go on when their gate is here. */
+/** The open gates. A step's function that waits at its gate continues when the gate is here. */
 export const gates = new Set<string>()
 /** How many functions of one instance's steps run now, and how many ran at most. */
 export const busy = new Map<string, { now: number; most: number }>()
@@ -18,12 +18,12 @@ function mark(id: string, name: string): number {
   return times.length
 }
 
-/** Polls: a promise must not be settled by another object than the one that waits for it. */
+/** Polls, because an object must not settle a promise that another object awaits. */
 async function atGate(id: string, name: string): Promise<void> {
   while (!gates.has(`${id}/${name}`)) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
-/** Fails at first, and is tried again after `waitMs`. */
+/** A step fails at first, and is retried after `waitMs`. */
 const flaky = workflow("flaky", async (ctx, { waitMs }: { waitMs: number }) => {
   const { id } = ctx.instance
   const fn = () => {
@@ -33,7 +33,7 @@ const flaky = workflow("flaky", async (ctx, { waitMs }: { waitMs: number }) => {
   return ctx.do("try", fn, { retry: { maxAttempts: 3, initialInterval: waitMs, jitter: 0 } })
 })
 
-/** Gives up on a step, and goes on. */
+/** A step uses up its attempts, and the code continues. */
 const exhausted = workflow("exhausted", async (ctx) => {
   const { id } = ctx.instance
   const fail = () => {
@@ -84,7 +84,7 @@ const listener = workflow("listener", async (ctx, { count }: { count: number }) 
   return heard
 })
 
-/** Is busy when the event comes, and waits for it later. */
+/** The code is busy when the event comes, and waits for it later. */
 const occupied = workflow("occupied", async (ctx) => {
   const { id } = ctx.instance
   await ctx.do("work", async () => {
@@ -96,7 +96,7 @@ const occupied = workflow("occupied", async (ctx) => {
   return note
 })
 
-/** Takes an event, and is at work with it when the object goes. */
+/** The code takes an event, and works on it when the object is aborted. */
 const consumer = workflow("consumer", async (ctx) => {
   const { id } = ctx.instance
   const note = await ctx.waitForEvent("note")
@@ -107,7 +107,7 @@ const consumer = workflow("consumer", async (ctx) => {
   })
 })
 
-/** Asks itself, through the binding, what only others may ask. */
+/** The code calls itself through the binding, which is refused. */
 const selfAsking = workflow("self-asking", async (ctx, { what, of }: { what: "update" | "result"; of?: string }) => {
   const { id } = ctx.instance
   ctx.setUpdateHandler("add", (n: number) => n + 1)
@@ -120,7 +120,7 @@ const selfAsking = workflow("self-asking", async (ctx, { what, of }: { what: "up
   return answer
 })
 
-/** Is asked by others. */
+/** Other instances call this one. */
 const asked = workflow("asked", async (ctx) => {
   ctx.setUpdateHandler("add", (n: number) => n + 1)
   await ctx.waitForEvent("go")

@@ -1,17 +1,17 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 
-/** An object in memory; one that comes back later is another. */
+/** An object in memory. After an eviction the object gets a new place. */
 export interface Place {
   readonly name: string
 }
 
-/** Where code runs. */
+/** The object in which the current code runs. */
 export const inObject = new AsyncLocalStorage<Place>()
 
-/** Time that stands still until somebody moves it, in place of the isolate's own. */
+/** Virtual time in place of the isolate's clock and timers. It stands still until a test moves it. */
 export class VirtualTime {
   static readonly #real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout, now: Date.now }
-  /** Calls what an object has set a timer for, in that object. */
+  /** Calls the function of a timer in the object that set the timer. */
   readonly #callIn: (place: Place, fn: () => void) => void
   #now: number
   #order = 0
@@ -22,7 +22,7 @@ export class VirtualTime {
     this.#callIn = callIn
   }
 
-  /** Until `restore`. */
+  /** Replaces the clock and the timers until `restore`. */
   install(): void {
     Date.now = () => this.#now
     Object.assign(globalThis, {
@@ -49,7 +49,7 @@ export class VirtualTime {
     return this.#add(at, place === undefined ? fn : () => this.#callIn(place, fn), false)
   }
 
-  /** Called in the context of whoever moves time. */
+  /** Sets a timer whose function runs in the context of the code that moves time. */
   setHere(at: number, fn: () => void): number {
     return this.#add(at, fn, true)
   }
@@ -64,7 +64,7 @@ export class VirtualTime {
     if (key !== undefined) this.#timers.delete(key)
   }
 
-  /** Those who set timers are dead. */
+  /** Drops all timers, because the objects that set them are dead. */
   drop(): void {
     for (const [key, { isHere }] of this.#timers) if (!isHere) this.#timers.delete(key)
   }

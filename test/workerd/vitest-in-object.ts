@@ -1,5 +1,5 @@
-// Stands for vitest in the suites that every store and host runs: an object's storage may be used only by code that runs inside that
-// object, so each case, and what comes before and after it, does.
+// Replaces vitest in the suites that every store and host runs. The storage of an object may be used only by code inside the
+// object, so each case and its hooks run inside an object.
 
 import { runInDurableObject } from "cloudflare:test"
 import type { DurableObjectState, DurableObjectStub } from "cloudflare:workers"
@@ -11,7 +11,7 @@ export * from "vitest"
 let stub: DurableObjectStub | undefined
 let state: DurableObjectState | undefined
 
-/** Of the object that the running case is in. */
+/** The state of the object in which the running case is. */
 export function currentState(): DurableObjectState {
   if (state === undefined) throw new Error("there is an object only while a case runs")
   return state
@@ -19,12 +19,12 @@ export function currentState(): DurableObjectState {
 
 type Body = () => unknown
 
-/** Of a file whose cases make objects themselves, and are in none. */
+/** Settings of a file whose cases create objects themselves, and run in none. */
 export const outside = {
   isOn: false,
-  /** By their names: cases that are not for such objects, and why. */
+  /** Cases that do not apply to such objects: their names, with the reasons. */
   left: new Map<string, string>(),
-  /** What was left out. */
+  /** The cases that were left out. */
   seen: new Set<string>(),
 }
 
@@ -50,7 +50,7 @@ export function afterEach(fn: Body): void {
   vitest.afterEach(inside(fn))
 }
 
-/** Left out in the open: it is told with its reason. */
+/** Reports a case that does not apply as skipped, with its reason. */
 const leftOut = (name: string) => {
   const why = outside.left.get(name)
   if (why === undefined) return false

@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from "vitest/config"
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const source = (name: string) => here(`../../src/${name}.ts`)
 
-/** The suites that every store and host runs stand outside this folder, where another vitest is. */
+/** The suites that every store and host runs lie outside of this folder, where `vitest` is another version. */
 const suitesInObjects: Plugin = {
   name: "suites-in-objects",
   enforce: "pre",
@@ -45,7 +45,7 @@ export default defineConfig({
     include: ["**/*.test.ts"],
     exclude: ["**/node_modules/**", ...(long ? [] : ["long/**"])],
     testTimeout: 120_000,
-    // Each file has a workerd of its own, and much of their time is waiting: two at a time, also on two cores.
+    // Each file has a workerd of its own, and waits for much of its time, so two files run at a time even on two cores.
     maxWorkers: 2,
   },
 })

@@ -8,7 +8,7 @@ export { FlowRunner } from "./flow-runner.ts"
 export { ShardRunner } from "./shard-runner.ts"
 export { TroubleRunner } from "./trouble-runner.ts"
 
-/** Nothing but storage: for what is tested below the workflow runner. */
+/** An object with storage only, for tests below the workflow runner. */
 export class BareObject extends DurableObject {}
 
 export default { fetch: (): Response => new Response("only for tests") }

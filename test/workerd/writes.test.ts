@@ -7,7 +7,7 @@ const one = workflow("one", async (ctx) => ctx.do("work", async () => 1))
 
 const Runner = createWorkflowRunner({ workflows: [one], indexShards: 1 })
 
-/** Nobody hears what the object has to tell. */
+/** The updates of the object get no response. */
 const nobody = { idFromName: (name: string) => name, get: () => ({ indexWrite: () => new Promise(() => undefined) }) }
 
 it("an instance of one step is two writes of its object: its tables, its alarm and its first turn, and what came of the step", async () => {

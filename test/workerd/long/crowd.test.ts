@@ -21,7 +21,7 @@ it("lists 10,000 instances of 8 shards in order through one cursor", { timeout: 
     const ids = Array.from({ length: together }, (_, next) => `crowd-${at + next}`)
     await Promise.all(ids.map((id) => client.start("quick", { id, input: at })))
     await heardOf(at + together)
-    // An object keeps its database open while it is in memory: so many files nobody has. Some have left by themselves.
+    // An object keeps its database open while it is in memory, and so many open files are not allowed. Some objects have already left memory.
     await Promise.all(ids.map((id) => evictDurableObject(SHARD_RUNNER.get(SHARD_RUNNER.idFromName(id))).catch(() => undefined)))
   }
   const listed = async (order: "oldest" | "newest") => {

@@ -4,17 +4,17 @@ import { multiInstanceStore } from "../multi-instance-store.ts"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { currentState } from "../vitest-in-object.ts"
 
-// The one that workerd has takes a millisecond, and virtual time passes through a great many of them.
+// The `setImmediate` of workerd takes a millisecond, and virtual time needs a great many of its calls.
 Object.assign(globalThis, { setImmediate: (then: () => void) => void currentState().storage.sync().then(then) })
 
-/** By object: the engines that a story has opened in it. */
+/** The engines that a scenario has opened in each object. */
 const opened = new WeakMap<object, TestEngine[]>()
 
 describeScenarios("a Durable Object's database", async ({ wrap = (store) => store, ...options }) => {
   const { storage } = currentState()
   const before = opened.get(storage) ?? []
   opened.set(storage, before)
-  // An object has one database: whoever wants an empty one does away with what is there.
+  // An object has one database, so an empty database means that the existing one is deleted.
   for (const engine of before.splice(0)) await engine.close()
   await storage.deleteAll()
   clearReadCache(storage)

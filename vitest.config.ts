@@ -3,12 +3,12 @@ import { defineConfig } from "vitest/config"
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-// Tests import what users import, from the sources. Exact matches: an alias would otherwise also catch what follows it after a slash.
+// Tests import what users import, from the sources. The patterns match whole names, because an alias would otherwise also match longer paths.
 const alias = [
   { find: /^perdure$/, replacement: source("./src/index.ts") },
   { find: /^perdure\/client$/, replacement: source("./src/client.ts") },
   { find: /^perdure\/cloudflare$/, replacement: source("./src/cloudflare.ts") },
-  // Only workerd has it; here it is enough that what is made of it can be imported.
+  // Only workerd has this module. Tests on Node only need to import the classes that extend its classes.
   { find: /^cloudflare:workers$/, replacement: source("./test/cloudflare-workers.ts") },
   { find: /^perdure\/cloudflare-workflows$/, replacement: source("./src/cloudflare-workflows.ts") },
   { find: /^perdure\/http$/, replacement: source("./src/http.ts") },
@@ -17,10 +17,10 @@ const alias = [
   { find: /^perdure\/testing$/, replacement: source("./src/testing.ts") },
 ]
 
-/** These have a server, or several. */
+/** Tests that need a PostgreSQL server. */
 const onPostgres = "src/stores/postgres/**/*.test.ts"
 
-/** Of which each runs test files; half of the time of a test goes by in its server. */
+/** Each server serves one test file at a time. Half of the time of a test passes in its server. */
 const postgresServers = process.env["DATABASE_URL"]?.split(" ").length ?? 2
 
 const chaos = "test/crash/postgres/chaos/*.test.ts"
@@ -31,10 +31,10 @@ interface ProjectTests {
   include: string[]
   exclude?: string[]
   testTimeout?: number
-  /** Where hooks start and stop servers. */
+  /** Longer for tests whose hooks start and stop servers. */
   hookTimeout?: number
   globalSetup?: string
-  /** Files at a time; default: one less than there are processors. */
+  /** How many files run at a time; default: one less than there are processors. */
   maxWorkers?: number
 }
 
@@ -46,7 +46,7 @@ const project = (name: string, test: ProjectTests) => ({
 export default defineConfig({
   test: {
     projects: [
-      // Nothing in these waits on real time; but they compute, and the machine may be busy.
+      // These tests never wait in real time, but they compute, and the machine may be busy.
       project("unit", {
         include: ["src/**/*.test.ts", "test/*.test.ts", "bench/*.test.ts"],
         exclude: ["test/package.test.ts", onPostgres],
@@ -63,7 +63,7 @@ export default defineConfig({
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
       project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 240_000, hookTimeout: 60_000 }),
       project("chaos", { include: [chaos] }),
-      // Compares times: alone, and only in `npm run test:long`.
+      // These tests compare times, so they run alone, and only in `npm run test:long`.
       project("scale", { include: ["test/scale/*.test.ts"], testTimeout: 600_000 }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
       project("worker", { include: ["test/worker/**/*.test.ts"], testTimeout: 120_000 }),

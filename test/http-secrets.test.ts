@@ -10,7 +10,7 @@ import { sqlite } from "perdure/sqlite"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { silentLogger } from "../src/hosts/silent-logger.ts"
 import { wholeEngine } from "../src/engine/public-engine.ts"
-import { overriding } from "../src/testing/overriding.ts"
+import { overriding } from "../src/engine/method-overrides.ts"
 import { askForAll, expectNoSecrets } from "./http-answers.ts"
 
 const flow = workflow("flow", async (ctx: Context, input: number) => {

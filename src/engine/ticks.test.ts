@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest"
 import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
 import type { Turn } from "../ports/journal-store.ts"
 import type { StoreProvider } from "../ports/store.ts"
-import { overriding } from "../testing/overriding.ts"
+import { overriding } from "./method-overrides.ts"
 import { Gate } from "../testing/scenarios/gate.ts"
 import { Engine } from "./engine.ts"
 

@@ -2,7 +2,7 @@ import { createHttpApp, type HttpAppOptions, serve } from "perdure/http"
 import { type Client, type Context, workflow } from "perdure"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
-import { overriding } from "../testing/overriding.ts"
+import { overriding } from "../engine/method-overrides.ts"
 import { decodeRich, richType } from "./wire-format.ts"
 
 const steps = workflow("steps", async (ctx: Context<{ go: number }>) => {

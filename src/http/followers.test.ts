@@ -5,7 +5,7 @@ import { sqlite } from "perdure/sqlite"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import type { PagedChanges } from "../engine/changes/change-sequence.ts"
-import { overriding } from "../testing/overriding.ts"
+import { overriding } from "../engine/method-overrides.ts"
 
 const quick = workflow("quick", async (ctx: Context) => ctx.do("step", () => 1))
 const failing = workflow("failing", async () => {

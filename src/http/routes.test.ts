@@ -2,7 +2,7 @@ import { type Client, PerdureError } from "perdure"
 import { createHttpApp } from "perdure/http"
 import { describe, expect, it } from "vitest"
 import { error, openHttpApi } from "../../test/http-api.ts"
-import { overriding } from "../testing/overriding.ts"
+import { overriding } from "../engine/method-overrides.ts"
 import { richType } from "./wire-format.ts"
 
 describe("the rest of the API", () => {

@@ -1,5 +1,5 @@
 import type { Store, StoreProvider } from "../ports/store.ts"
-import { overriding } from "./overriding.ts"
+import { overriding } from "../engine/method-overrides.ts"
 
 /**
  * A provider that opens its store once and keeps it open until `close`: an engine that closes the store and opens it again finds its data. Tests that

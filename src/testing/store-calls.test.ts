@@ -5,7 +5,7 @@ import type { Turn } from "../ports/journal-store.ts"
 import type { StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory-provider.ts"
 import { Gate } from "./scenarios/gate.ts"
-import { overriding } from "./overriding.ts"
+import { overriding } from "../engine/method-overrides.ts"
 import { StoreCalls } from "./store-calls.ts"
 
 const context = { now: () => 0, log: silentLogger, role: "worker" } as const

@@ -8,7 +8,7 @@ import { allRoutes } from "../../src/http/routes/all-routes.ts"
 import { issuesOf, type JsonSchema } from "../../src/http/schema.ts"
 import { errorBody } from "../../src/http/response-schemas.ts"
 import { decodeRich, encodeRich, richType } from "../../src/http/wire-format.ts"
-import { overriding } from "../../src/testing/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 import { counter, workflows } from "../http-api.ts"
 import type { Fault, GeneratedRequest } from "./request-generator.ts"
 

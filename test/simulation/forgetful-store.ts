@@ -1,7 +1,7 @@
 import { memory } from "perdure/testing"
 import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { Store, StoreContext, StoreProvider } from "../../src/ports/store.ts"
-import { overriding } from "../../src/testing/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 
 type Port = "journal" | "directory" | "flow"
 

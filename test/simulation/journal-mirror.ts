@@ -5,7 +5,7 @@
  */
 import type { NewMessage, Turn } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
-import { overriding } from "../../src/testing/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 import type { BufferedEvent } from "./event-audit.ts"
 import type { Input } from "./program.ts"
 import { RunAudit } from "./run-audit.ts"

@@ -2,7 +2,7 @@
 import { macrotask } from "../../src/hosts/simulated/simulated-host.ts"
 import type { JournalRow, JournalStore, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
-import { overriding } from "../../src/testing/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 import type { SimulationSpec } from "./driver.ts"
 
 type Plant = NonNullable<SimulationSpec["plant"]>

@@ -1,6 +1,6 @@
 /** A process of a simulation. It knows how far it has read the journals of its instances. */
 import type { Store } from "../../src/ports/store.ts"
-import { overriding } from "../../src/testing/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 import { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
 
 export class ObservedProcess extends SimulatedProcess {

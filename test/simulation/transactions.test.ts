@@ -12,7 +12,7 @@ import type { StoreProvider } from "../../src/ports/store.ts"
 import type { Transactions } from "../../src/ports/transactions.ts"
 import { sqlite } from "../../src/sqlite.ts"
 import { createTestEngine, expectReplay, type TestEngine } from "../../src/testing/test-engine.ts"
-import { overriding } from "../../src/testing/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 import { Statistics } from "./statistics.ts"
 
 const isLong = process.env["LONG"] === "1"

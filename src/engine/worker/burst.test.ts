@@ -7,7 +7,7 @@ import type { Message, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../ports/store.ts"
 import { memory } from "../../stores/memory/memory-provider.ts"
 import { createTestEngine } from "../../testing/test-engine.ts"
-import { overriding } from "../../testing/overriding.ts"
+import { overriding } from "../method-overrides.ts"
 
 const count = 1_200
 const numbers = Array.from({ length: count }, (_, index) => index)

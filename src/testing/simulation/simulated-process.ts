@@ -5,7 +5,7 @@ import { macrotask, type SimulatedHost } from "../../hosts/simulated/simulated-h
 import type { Host, Scope } from "../../ports/host.ts"
 import type { Store, StoreProvider } from "../../ports/store.ts"
 import { faultyStore, type FaultSource, type FaultyProcess } from "../faulty-store.ts"
-import { overriding } from "../overriding.ts"
+import { overriding } from "../../engine/method-overrides.ts"
 
 export interface ProcessSpec {
   readonly host: SimulatedHost

@@ -1,1 +1,0 @@
-export { overriding } from "../engine/method-overrides.ts"

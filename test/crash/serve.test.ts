@@ -94,7 +94,7 @@ it("a port that is taken, and an address that is open to others, are said clearl
   expect(open.output).toContain("set token or authorize")
   const guessable = new ServerProcess("guessable.db", { HOST: "0.0.0.0", TOKEN: "a-secret" })
   expect(await guessable.exits()).toBe(1)
-  expect(guessable.output).toContain("take one of at least 16 random characters")
+  expect(guessable.output).toContain("use at least 16 random characters")
   const token = "a-token-that-is-long"
   const guarded = new ServerProcess("guarded.db", { HOST: "0.0.0.0", TOKEN: token })
   const url = (await guarded.url()).replace("0.0.0.0", "127.0.0.1")

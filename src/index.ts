@@ -82,6 +82,7 @@ export type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit, 
 export type { EntryType } from "./core/journal/journal.ts"
 export type { Limits } from "./core/workflow/input-limits.ts"
 export type { PayloadCodec } from "./core/values/payload-codecs.ts"
+export type { Retention, RetentionMs } from "./core/workflow/retention.ts"
 export type { RetryOptions } from "./core/workflow/retry-policy.ts"
 export type { Overlap } from "./core/time/schedule.ts"
 export type { Sql, SqlResult, SqlRow, SqlValue, TransactionClient } from "./core/workflow/transaction-sql.ts"

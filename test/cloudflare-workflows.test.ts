@@ -104,6 +104,20 @@ describe("a program for Cloudflare Workflows", () => {
     })
   })
 
+  it("records the retention of the creation, else that of the workflow", async () => {
+    class Kept extends WorkflowEntrypoint {
+      async run() {
+        return 1
+      }
+    }
+    const { env, engine } = await open({ KEPT: { class: Kept, default_retention: { errorRetention: "1 month" } } })
+    await env.KEPT.create({ id: "a" })
+    await env.KEPT.create({ id: "b", retention: { successRetention: "2 days" } })
+    const retentionOf = async (id: string) => (await engine.describe(`kept:${id}`)).retention
+    expect([await retentionOf("a"), await retentionOf("b")]).toEqual([{ failed: 2_592_000_000 }, { completed: 172_800_000 }])
+    await expect(env.KEPT.create({ retention: { successRetention: "soon" } })).rejects.toThrow("is no duration")
+  })
+
   it("goes on after a crash: recorded steps are not done again, and a stream comes back", async () => {
     let calls = 0
     class Streaming extends WorkflowEntrypoint {

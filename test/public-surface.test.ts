@@ -95,6 +95,8 @@ const surfaces: Record<string, Surface> = {
       "RestartOptions",
       "ResultOf",
       "ResultOptions",
+      "Retention",
+      "RetentionMs",
       "RetryOptions",
       "Rollback",
       "RollbackContext",

@@ -1,3 +1,4 @@
+import type { RetentionMs } from "../core/workflow/retention.ts"
 import type { BufferedEvents } from "../core/journal/event-type-queue.ts"
 import type { EntryType } from "../core/journal/journal.ts"
 import type { Phase, Status } from "../core/journal/status.ts"
@@ -89,6 +90,8 @@ export interface InstanceDescription extends InstanceSummary {
   readonly parentId?: string
   /** The schedule that started it, and the time of the schedule that it was started for. */
   readonly schedule?: { readonly id: string; readonly scheduledAt: number }
+  /** How long it is kept when it has ended, in milliseconds. Absent: for ever. */
+  readonly retention?: RetentionMs
   /** The completed steps that could not be rolled back. */
   readonly notRolledBack?: readonly string[]
   /** The events of this run that its code has not taken, by type. Absent if there are none. */

@@ -1,6 +1,7 @@
 import type { Duration } from "../core/time/duration.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type { TransactionClient } from "../core/workflow/transaction-sql.ts"
+import type { Retention } from "../core/workflow/retention.ts"
 import type { AnyWorkflow, EventMap, InputOf, SentOf } from "../core/workflow/workflow.ts"
 
 /** Options of `start`. `In` is the input of the workflow. */
@@ -33,6 +34,8 @@ export interface StartOptions<In> {
   readonly tags?: readonly string[]
   /** The task queue. Only workers that serve it execute the instance. Default: the task queue of the workflow, else `"default"`. */
   readonly taskQueue?: string
+  /** How long the instance is kept when it has ended. Default: the retention of the workflow, else for ever. */
+  readonly retention?: Retention
   /** Identifies this request: a start that is sent again with the same `requestId` returns the same instance. Random, 16 to 64 letters, digits, `_` and `-`. */
   readonly requestId?: string
   /** On PostgreSQL: a client on which your transaction is open. The instance is started if your transaction is committed. */

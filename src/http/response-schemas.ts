@@ -62,6 +62,7 @@ export const description = object(
     error: optional(anything()),
     parentId: optional(string()),
     schedule: optional(object({ id: string(), scheduledAt: instantMs })),
+    retention: optional(object({ completed: optional(integer()), failed: optional(integer()) })),
     notRolledBack: optional(list(string())),
     bufferedEvents: optional(list(object({ type: string(), count: integer() }))),
     steps: list(step),

@@ -45,6 +45,7 @@ const startFields = {
   priority: maybe(number),
   tags: maybe(tags),
   taskQueue: maybe(queue),
+  retention: maybe(fields({ completed: maybe(duration), failed: maybe(duration) })),
   requestId: maybe(requestId),
   input: anything,
   transaction: anything,

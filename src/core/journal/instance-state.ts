@@ -6,6 +6,7 @@ import { EventBuffer, type ReceivedEntry } from "./event-buffer.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "../collections/small-map.ts"
 import { isNested, isRollback, parentOf } from "../workflow/step-id.ts"
+import type { RetentionMs } from "../workflow/retention.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
 
 /** The shared empty map: an instance in memory has several maps, and most of them stay empty. Nothing is ever put into this one. */
@@ -64,6 +65,7 @@ export class InstanceState {
   /** The workflow that the last run was started with. */
   workflow: string | undefined
   timeoutAt: number | undefined
+  retention: RetentionMs | undefined
   schedule: ScheduledFor | undefined
   /** The last tags that the code has set. */
   tags: readonly string[] | undefined
@@ -233,6 +235,7 @@ export class InstanceState {
         ;({
           startAt: this.startAt,
           timeoutAt: this.timeoutAt,
+          retention: this.retention,
           parent: this.parent,
           seed: this.seed,
           schedule: this.schedule,

@@ -1,4 +1,5 @@
 import type { Payload } from "../values/value-codec.ts"
+import type { RetentionMs } from "../workflow/retention.ts"
 import type { TerminalStatus } from "./status.ts"
 
 /**
@@ -31,6 +32,7 @@ export type Release =
       readonly value: Payload
       readonly startAt?: number
       readonly timeoutAt?: number
+      readonly retention?: RetentionMs
       readonly kept?: readonly Kept[]
       /** The seed of the random numbers. Absent: incarnation and run. A run that keeps entries of another run has the seed of that run. */
       readonly seed?: string

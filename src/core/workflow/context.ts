@@ -1,4 +1,5 @@
 import type { Duration } from "../time/duration.ts"
+import type { Retention } from "./retention.ts"
 import type { RetryOptions } from "./retry-policy.ts"
 import type { OnParentEnd } from "../journal/journal.ts"
 import type { ClientFunction, Sql, Synchronous, TransactionClient } from "./transaction-sql.ts"
@@ -142,6 +143,8 @@ export interface ChildOptions<In> {
   readonly tags?: readonly string[]
   /** The task queue of the child. Default: the queue of its workflow, else the queue of this instance. */
   readonly taskQueue?: string
+  /** How long the child is kept when it has ended. Default: the retention of its workflow, else for ever. */
+  readonly retention?: Retention
 }
 
 /** The options of a child: `input` may be left out if the workflow takes none. */

@@ -3,6 +3,7 @@ import { PerdureError } from "../errors.ts"
 import { durationMs, type Duration } from "../time/duration.ts"
 import { checkFlowOptions, type FlowOptions } from "./flow-options.ts"
 import { checkEventType, checkQueue, checkWorkflowName } from "./input-limits.ts"
+import { retentionMs, type Retention } from "./retention.ts"
 import { checkRetry, type RetryOptions } from "./retry-policy.ts"
 import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schema.ts"
 
@@ -62,6 +63,8 @@ export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   readonly duplicateSteps?: "number" | "error"
   /** Which steps are undone when a run fails or is cancelled, and what a failed rollback means. Keep it for as long as instances of this version run. */
   readonly rollbackPolicy?: RollbackPolicy
+  /** How long an ended instance is kept, if its start does not say. It is recorded with the instance. Default: for ever. */
+  readonly retention?: Retention
 }
 
 /** How steps with a `rollback` are undone. */
@@ -185,6 +188,7 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
     throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
   if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
   if (options.sensitive !== undefined) checkSensitive(name, options.sensitive)
+  if (options.retention !== undefined) retentionMs(options.retention, `retention of workflow "${name}"`)
   if (options.rollbackPolicy !== undefined) checkRollbackPolicy(name, options.rollbackPolicy)
   checkFlowOptions(name, options)
   return { name, version, options, run }

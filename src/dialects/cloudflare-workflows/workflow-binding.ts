@@ -1,12 +1,11 @@
 import type { BatchItem, BatchResult, Client } from "../../client-api/client-api.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import { cloudflareDurationMs } from "./cloudflare-duration.ts"
 import { checkCreatableId, isAddressableId, isCreatableId, nativeId } from "./instance-id.ts"
 import { runningWorkflow } from "./running-code.ts"
 import { asStep } from "./step-call.ts"
-import type { WorkflowRetention } from "./workflow-definition.ts"
-import { refused, WorkflowError } from "./workflow-errors.ts"
+import { nativeRetention, type WorkflowRetention } from "./workflow-definition.ts"
+import { refused } from "./workflow-errors.ts"
 import { deleteInstance, type InstancePlace, withKnownErrors, WorkflowInstance } from "./workflow-instance.ts"
 
 /** Options of `create`. */
@@ -83,9 +82,8 @@ export class WorkflowBinding<Params = unknown> {
     const ctx = runningWorkflow()
     const { id = ctx ? ctx.uuid() : crypto.randomUUID(), params, retention } = options
     checkCreatableId(id)
-    checkRetention(retention)
+    const start = { id: nativeId(this.#place.workflow, id), input: params ?? {}, ...nativeRetention(retention) }
     try {
-      const start = { id: nativeId(this.#place.workflow, id), input: params ?? {} }
       if (ctx) await ctx.startChild(this.#definition, { ...start, onParentEnd: "abandon" } as never)
       else await (await this.#place.client()).start(this.#definition, start as never)
     } catch (error) {
@@ -117,10 +115,11 @@ export class WorkflowBinding<Params = unknown> {
   async #startBatch(wanted: readonly (WorkflowInstanceCreateOptions & { id: string })[]): Promise<readonly ("created" | "exists" | "twice" | "internal")[]> {
     const first = new Map(wanted.toReversed().map(({ id }, index) => [id, wanted.length - 1 - index]))
     const items = wanted.filter(({ id }, index) => first.get(id) === index)
-    const starts: BatchItem[] = items.map(({ id, params }) => ({
+    const starts: BatchItem[] = items.map(({ id, params, retention }) => ({
       workflow: this.#definition,
       id: nativeId(this.#place.workflow, id),
       input: params ?? {},
+      ...nativeRetention(retention),
     }))
     const client = await this.#place.client()
     const started = await client.startBatch<(AnyWorkflow | string)[]>(starts)
@@ -171,7 +170,7 @@ function checkedList(instances: WorkflowInstanceCreateOptions[]): WorkflowInstan
   if (instances.length > batchMax) throw new Error(`WorkflowError: batchCreate only supports ${batchMax} instances at a time`)
   for (const { id, retention } of instances) {
     if (id !== undefined) checkCreatableId(id)
-    checkRetention(retention)
+    nativeRetention(retention)
   }
   return instances
 }
@@ -182,13 +181,13 @@ function checkedBatch(options: WorkflowBatchCreateOptions): WorkflowInstanceCrea
   if (count !== undefined) {
     if (!Number.isInteger(count) || (count as number) <= 0) throw refused("body", "count must be a positive integer")
     if ((count as number) > batchMax) throw refused("body", `batchCreate only supports ${batchMax} instances at a time`)
-    checkRetention(shared.retention)
+    nativeRetention(shared.retention)
     return Array.from({ length: count as number }, () => shared)
   }
   if (!Array.isArray(instances)) throw refused("body", "Provided argument is invalid")
   if (instances.length === 0 || instances.length > batchMax) throw refused("body", "Batch size exceeds maximum allowed")
   for (const { id, retention } of instances as WorkflowInstanceCreateOptions[]) {
-    checkRetention(retention)
+    nativeRetention(retention)
     if (id !== undefined && (!isCreatableId(id) || isReservedId(id))) throw refused("instance.invalid_id", "Instance ID is invalid")
   }
   return instances as WorkflowInstanceCreateOptions[]
@@ -196,10 +195,4 @@ function checkedBatch(options: WorkflowBatchCreateOptions): WorkflowInstanceCrea
 
 function isReservedId(id: string): boolean {
   return ["batch", "terminate", "terminateAll"].includes(id) || /^cf_[0-9a-f]{64}$/.test(id)
-}
-
-function checkRetention(retention: WorkflowRetention | undefined): void {
-  for (const duration of [retention?.successRetention, retention?.errorRetention])
-    if (duration !== undefined && !(cloudflareDurationMs(duration) > 0))
-      throw new WorkflowError(`retention ${JSON.stringify(duration)} is no duration: give milliseconds, or text such as "7 days"`)
 }

@@ -1,12 +1,28 @@
 import type { Context } from "../../core/workflow/context.ts"
 import { workflow, type AnyWorkflow, type WorkflowSettings } from "../../core/workflow/workflow.ts"
+import type { Retention } from "../../core/workflow/retention.ts"
+import { cloudflareDurationMs } from "./cloudflare-duration.ts"
 import { ContextStep } from "./context-step.ts"
 import { cronOf, shortId } from "./instance-id.ts"
 import { runAsWorkflow } from "./running-code.ts"
 import type { WorkflowEntrypointClass, WorkflowEvent, WorkflowExecutionContext } from "./workflow-entrypoint.ts"
-import type { WorkflowFatalError } from "./workflow-errors.ts"
+import { WorkflowError, type WorkflowFatalError } from "./workflow-errors.ts"
 
 const stepsMax = 10_000
+
+/** Throws a `WorkflowError` for what is no duration. */
+export function nativeRetention(retention: WorkflowRetention | undefined): { retention?: Retention } {
+  const { successRetention, errorRetention } = retention ?? {}
+  const native = { ...keptFor("completed", successRetention), ...keptFor("failed", errorRetention) }
+  return Object.keys(native).length === 0 ? {} : { retention: native }
+}
+
+function keptFor(what: "completed" | "failed", duration: number | string | undefined): Retention {
+  if (duration === undefined) return {}
+  const ms = cloudflareDurationMs(duration)
+  if (ms > 0) return { [what]: ms }
+  throw new WorkflowError(`retention ${JSON.stringify(duration)} is no duration: give milliseconds, or text such as "7 days"`)
+}
 
 /** A workflow as wrangler.jsonc describes it. */
 export interface WorkflowSpec {
@@ -60,6 +76,7 @@ export function workflowDefinition(name: string, spec: WorkflowSpec, options: De
     rollbackPolicy: { of: "started", onFailure: "stop" },
     ...(spec.version === undefined ? undefined : { version: spec.version }),
     ...(spec.concurrency === undefined ? undefined : { concurrency: spec.concurrency }),
+    ...nativeRetention(spec.default_retention),
   }
   const stepSettings = { retryDelayMs: options.retryDelayMs, stepsMax: spec.limits?.steps ?? stepsMax }
   return workflow(name, settings as object, async (ctx: Context, params: unknown) => {

@@ -47,6 +47,7 @@ export class InstanceReader {
       ...(failure ? { error: shownEnding(id, failure) } : undefined),
       ...(start?.type === "run.started" && start.parent ? { parentId: start.parent.instance } : undefined),
       ...(start?.type === "run.started" && start.schedule ? { schedule: start.schedule } : undefined),
+      ...(start?.type === "run.started" && start.retention ? { retention: start.retention } : undefined),
       ...(ending && "notRolledBack" in ending && ending.notRolledBack ? { notRolledBack: ending.notRolledBack } : undefined),
       ...(buffered.length === 0 ? undefined : { bufferedEvents: buffered }),
       steps: stepsOf(recorded),

@@ -1,3 +1,4 @@
+import { retentionMs } from "../../core/workflow/retention.ts"
 import { encodeValue, Payload } from "../../core/values/value-codec.ts"
 import { declaredEvents, takesEvent, unknownEvent } from "../../core/workflow/declared-events.ts"
 import { durationMs } from "../../core/time/duration.ts"
@@ -156,6 +157,7 @@ export class InstanceStarter {
     const startAt = debounce ? debouncedStart(name, debounce, options, now) : startTime(options, now, host.aheadMs())
     const timeout = options.timeout ?? definition?.options.timeout
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
+    const retention = options.retention ?? definition?.options.retention
     const tags = checkTags(options.tags)
     const flow = this.#flowOf(definition, input, options.priority)
     if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
@@ -184,6 +186,7 @@ export class InstanceStarter {
         value,
         ...(startAt === undefined ? undefined : { startAt }),
         ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+        ...(retention === undefined ? undefined : { retention: retentionMs(retention, "retention") }),
         ...(origin === undefined ? undefined : { parent: origin.parent }),
         ...(tags.length === 0 ? undefined : { tags }),
       },

@@ -84,7 +84,7 @@ export class RunCompletion {
   /** Ends this run, and begins the next run with this input. A worker loads the next run from the store. */
   continueAsNew(input: Payload): void {
     const { id, workflow, version } = this.#identity
-    const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
+    const { run, timeoutAt, retention, parent, schedule, eventIds, tags, memo } = this.#state
     const unread = this.#state.buffered()
     // The values are encoded first: if a codec fails, the run has not ended yet.
     const [value, noted] = [this.#reencoded(input), memo && this.#reencoded(memo)]
@@ -97,6 +97,7 @@ export class RunCompletion {
       version,
       value,
       ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+      ...(retention === undefined ? undefined : { retention }),
       ...(parent === undefined ? undefined : { parent }),
       ...(schedule === undefined ? undefined : { schedule }),
       ...(eventIds.length === 0 ? undefined : { eventIds }),

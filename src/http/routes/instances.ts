@@ -19,6 +19,7 @@ const startFields = {
   tags: optional(list(string())),
   requestId: optional(string({ description: "a random text that identifies this start: a repeated request is the same start" })),
   taskQueue: optional(string()),
+  retention: optional(object({ completed: optional(duration), failed: optional(duration) })),
 }
 const payload = optional(anything("the input"))
 export const newInstance = { id: optional(string()), payload, ...startFields } satisfies Record<

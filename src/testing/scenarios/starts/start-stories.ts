@@ -200,5 +200,22 @@ export function startStories(open: OpenBed): void {
       expect(await patient).toBe(1)
       await expect(engine.get("nobody").result()).rejects.toMatchObject({ code: "NOT_FOUND" })
     })
+
+    it("records how long the ended instance is kept: as the start says, else as the workflow says; a restart and the next run keep it", async () => {
+      const kept = workflow("kept", { retention: { completed: "7d" } }, async (ctx: Context, again: boolean) => (again ? ctx.continueAsNew(false) : "done"))
+      const engine = await open({ workflows: [kept, echo] })
+      const day = 86_400_000
+      const handle = await engine.start(kept, { id: "a", input: true })
+      await handle.result()
+      expect((await handle.describe()).retention).toEqual({ completed: 7 * day })
+      await handle.restart()
+      await handle.result()
+      expect((await handle.describe()).retention).toEqual({ completed: 7 * day })
+      const own = await engine.start(kept, { id: "b", input: false, retention: { completed: "1h", failed: "2d" } })
+      expect((await own.describe()).retention).toEqual({ completed: 3_600_000, failed: 2 * day })
+      expect((await (await engine.start(echo)).describe()).retention).toBeUndefined()
+      await expect(engine.start(echo, { retention: { completed: "soon" as "1s" } })).rejects.toMatchObject({ code: "BAD_DURATION" })
+      await expect(engine.start(echo, { retention: { ended: "1s" } as never })).rejects.toMatchObject({ code: "BAD_OPTION" })
+    })
   })
 }

@@ -1,5 +1,5 @@
 /** Runs a program as workflow code. The code is deterministic, asks through its context, and tells the ledger which results it sees. */
-import { PerdureError, type AnyWorkflow, type Context, type StepContext } from "perdure"
+import { PerdureError, type AnyWorkflow, type Context, type RollbackContext, type StepContext } from "perdure"
 import type { Ledger, Trace } from "./ledger.ts"
 import { childName, type ChildStart, type Condition, type Cut, type Parallel, type Patch, type Program, type Sleep, type Step, type Wait } from "./program.ts"
 
@@ -181,8 +181,9 @@ export class Code {
     }
     const rollback = undo && {
       retry: retryOf(undo),
-      run: async (_: unknown, context: StepContext) => {
+      run: async (result: unknown, context: RollbackContext) => {
         begin(context, `${id}#rollback`)
+        ledger.undo(this.#trace, id, result, context.attempts)
         if (undo.latencyMs > 0) await pass(undo.latencyMs)
         if (ledger.throws(context.idempotencyKey, always(undo.fails, undo.attemptsMax))) throw new Error(`boom undo ${label}`)
       },

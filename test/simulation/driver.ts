@@ -119,7 +119,7 @@ export class Simulation {
     const definitions = [...instances, ...schedules].flatMap((instance) => definitionsOf(instance))
     this.definitions = new Map(definitions.map((definition) => [definition.name, definition]))
     this.#slotAudit = new SlotAudit(this.definitions, report)
-    this.mirror = new JournalMirror(this.#slotAudit, report)
+    this.mirror = new JournalMirror(this.definitions, this.#slotAudit, report)
     this.ledger = new Ledger(this.mirror, report)
     const onCrash = (listener: () => void) => this.#crashListeners.push(listener)
     this.#store = this.mirror.watch(spec.plant ? spec.plant(this.#base, { onCrash }) : this.#base)
@@ -301,10 +301,11 @@ export class Simulation {
     for (const { entry } of entries) if (counted.has(entry.type)) statistics.count(entry.type)
     statistics.count("children", audits.filter(({ parent }) => parent !== undefined).length)
     statistics.count("forsaken children", audits.filter(({ forsaken }) => forsaken !== undefined).length)
-    statistics.count(
-      "steps undone",
-      audits.flatMap(({ runs }) => [...runs.values()]).reduce((sum, { undo }) => sum + undo.count, 0),
-    )
+    for (const { undo } of audits.flatMap(({ runs }) => [...runs.values()])) {
+      statistics.count("steps undone", undo.count)
+      statistics.count("incomplete steps undone", undo.incompleteCount)
+      statistics.count("rollbacks stopped", undo.isStopped ? 1 : 0)
+    }
     statistics.count("runs from a step", entries.filter(({ entry }) => entry.type === "run.started" && "kept" in entry).length)
     statistics.count("steps timed out", entries.filter(({ entry }) => entry.type === "step.failed" && JSON.stringify(entry).includes("STEP_TIMEOUT")).length)
     statistics.count("conditions", entries.filter(({ entry }) => entry.type === "wait.completed" && !("from" in entry)).length)

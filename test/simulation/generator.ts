@@ -22,7 +22,8 @@ import { leaseMs } from "./settings.ts"
 
 export function simulationOf(seed: number): SimulationSpec {
   const dice = new Dice(`simulation ${seed}`)
-  const scenario = scheduled(crowded(scenarioOf(dice), new Dice(`flow ${seed}`)), new Dice(`schedules ${seed}`))
+  const planned = scenarioOf(dice, new Dice(`rollback ${seed}`))
+  const scenario = scheduled(crowded(planned, new Dice(`flow ${seed}`)), new Dice(`schedules ${seed}`))
   const workers = dice.happens(0.5) ? 2 : 1
   const spans = { startMs: 0, endMs: 25_000 }
   return {
@@ -64,7 +65,9 @@ function ratesOf(dice: Dice): FaultRates {
 const eventTypes = ["red", "green"] as const
 const sentTypes = [...eventTypes, handledEvent]
 
-function scenarioOf(dice: Dice): Scenario {
+const rollbackPolicies = (["started", "completed"] as const).flatMap((of) => (["stop", "continue"] as const).map((onFailure) => ({ of, onFailure })))
+
+function scenarioOf(dice: Dice, rollbackDice: Dice): Scenario {
   const instances: SimulatedInstance[] = []
   const actions: OutsideAction[] = []
   for (let index = 1 + dice.upTo(3); index > 0; index--) {
@@ -72,12 +75,14 @@ function scenarioOf(dice: Dice): Scenario {
     const startAtMs = dice.upTo(3) * dice.upTo(1_000)
     const events = new EventMaker(dice)
     const isRestartedFrom = dice.happens(0.15)
-    const maker = new ProgramMaker(dice, 3 + dice.upTo(10), isRestartedFrom ? "kept" : "some")
+    const rollbackPolicy = rollbackDice.happens(0.5) ? rollbackDice.pick(rollbackPolicies) : undefined
+    const maker = new ProgramMaker(dice, 3 + dice.upTo(10), isRestartedFrom ? "kept" : "some", rollbackPolicy ? oftenUndone : seldomUndone)
     const program = maker.make()
     instances.push({
       id,
       program,
       startAtMs,
+      ...(rollbackPolicy ? { rollbackPolicy } : {}),
       ...(dice.happens(0.2) ? { next: [maker.more(1 + dice.upTo(4)), ...(dice.happens(0.3) ? [maker.more(2)] : [])] } : {}),
       ...(dice.happens(0.2) ? { delayMs: dice.upTo(15_000) } : {}),
       ...(dice.happens(0.2) ? { with: { ...events.make(), eventId: `start-${id}` } } : {}),
@@ -162,13 +167,24 @@ class EventMaker {
   }
 }
 
+/** How many steps have a rollback, and how many rollbacks fail at least once. */
+interface UndoRates {
+  readonly undoable: number
+  readonly failing: number
+}
+
+const seldomUndone: UndoRates = { undoable: 0.3, failing: 0.3 }
+const oftenUndone: UndoRates = { undoable: 0.7, failing: 0.5 }
+
 class ProgramMaker {
   readonly #dice: Dice
   readonly #children: "none" | "some" | "kept"
+  readonly #undoRates: UndoRates
   #budget: number
   #labels = 0
 
-  constructor(dice: Dice, budget: number, children: "none" | "some" | "kept") {
+  constructor(dice: Dice, budget: number, children: "none" | "some" | "kept", undoRates = seldomUndone) {
+    this.#undoRates = undoRates
     this.#dice = dice
     this.#budget = budget
     this.#children = children
@@ -239,7 +255,7 @@ class ProgramMaker {
     return {
       kind: "child",
       label,
-      program: new ProgramMaker(dice, 1 + dice.upTo(4), "none").make(),
+      program: new ProgramMaker(dice, 1 + dice.upTo(4), "none", this.#undoRates).make(),
       onParentEnd: dice.pick(["cancel", "terminate", "abandon"] as const),
       fate: dice.pick(["await", "await", "leave", "cancel"] as const),
       ...(dice.happens(0.4) ? { event: { type: dice.pick(sentTypes), payload: `from parent:${label}` } } : {}),
@@ -265,9 +281,10 @@ class ProgramMaker {
 
   #undo(label: string): Pick<Step, "undo"> {
     const dice = this.#dice
-    if (!dice.happens(0.3)) return {}
+    const { undoable, failing } = this.#undoRates
+    if (!dice.happens(undoable)) return {}
     const attemptsMax = 1 + dice.upTo(3)
-    const fails = dice.happens(0.3) ? 1 + dice.upTo(3) : 0
+    const fails = dice.happens(failing) ? 1 + dice.upTo(3) : 0
     return { undo: { kind: "step", label: `undo ${label}`, name: `undo ${label}`, fails, attemptsMax, latencyMs: dice.pick([0, 0, 300]) } }
   }
 

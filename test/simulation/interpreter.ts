@@ -19,8 +19,9 @@ export function workflowsOf(definitions: readonly Definition[], surroundings: Om
   return [...workflows.values()]
 }
 
-function workflowOf({ name, programs, flow }: Definition, surroundings: Surroundings): AnyWorkflow {
-  return workflow(name, flow ? optionsOf(flow) : {}, async (ctx: Context<Record<string, string>>, input: Input | undefined) => {
+function workflowOf({ name, programs, flow, rollbackPolicy }: Definition, surroundings: Surroundings): AnyWorkflow {
+  const options = { ...(flow ? optionsOf(flow) : {}), ...(rollbackPolicy ? { rollbackPolicy } : {}) }
+  return workflow(name, options, async (ctx: Context<Record<string, string>>, input: Input | undefined) => {
     const index = input?.program ?? 0
     const { id, run } = ctx.instance
     const trace = surroundings.ledger.begin(id, run, surroundings.worker(), surroundings.loaded(id))

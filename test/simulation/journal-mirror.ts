@@ -7,7 +7,7 @@ import type { NewMessage, Turn } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { overriding } from "../../src/engine/method-overrides.ts"
 import type { BufferedEvent } from "./event-audit.ts"
-import type { Input } from "./program.ts"
+import type { Definition, Input } from "./program.ts"
 import { RunAudit } from "./run-audit.ts"
 import { ScheduleAudit } from "./schedule-audit.ts"
 import type { SlotAudit } from "./slot-audit.ts"
@@ -56,7 +56,7 @@ export class MirroredInstance {
   status = ""
   /** For each worker: when it claimed the instance, and the controls that were unread then. */
   readonly claims = new Map<string, { readonly at: number; readonly unread: readonly MirroredMessage[] }>()
-  #run = new RunAudit(0, () => false)
+  #run = new RunAudit(0, { isUndoable: () => false })
 
   constructor({ incarnation }: Turn, start: RawEntry | undefined) {
     this.incarnation = incarnation
@@ -96,12 +96,14 @@ export class JournalMirror {
   /** Steps with a rollback, each as instance, run and id. */
   readonly undoable = new Set<string>()
   readonly schedules: ScheduleAudit
+  readonly #definitions: ReadonlyMap<string, Definition>
   readonly #slots: SlotAudit
   readonly #report: (violation: string) => void
   lostTurns = 0
   #order = 0
 
-  constructor(slots: SlotAudit, report: (violation: string) => void) {
+  constructor(definitions: ReadonlyMap<string, Definition>, slots: SlotAudit, report: (violation: string) => void) {
+    this.#definitions = definitions
     this.#slots = slots
     this.#report = report
     this.schedules = new ScheduleAudit((id) => this.instances.get(id)?.isEnded === false, report)
@@ -282,7 +284,8 @@ export class JournalMirror {
     const number = before.number + 1
     if (entry["run"] !== number) wrong(`run ${String(entry["run"])} follows run ${before.number}`)
     const id = [...this.instances].find(([, known]) => known === instance)?.[0] ?? ""
-    const run = new RunAudit(number, (step) => this.undoable.has(`${id} ${number} ${step}`))
+    const { rollbackPolicy } = this.#definitions.get(instance.workflow) ?? {}
+    const run = new RunAudit(number, { ...rollbackPolicy, isUndoable: (step) => this.undoable.has(`${id} ${number} ${step}`) })
     if (before.continued) run.accepted.push(...before.accepted)
     if (before.continued) run.events.continue(before.events)
     const kept = (entry["kept"] ?? []) as readonly { readonly from: number; readonly to: number }[]

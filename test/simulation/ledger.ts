@@ -99,6 +99,14 @@ export class Ledger {
     this.#attempts.add(once)
   }
 
+  /** Notes what a rollback was given: the recorded result of its step, or nothing if the step did not complete, and the number of the step's attempts. */
+  undo(trace: Trace, id: string, result: unknown, attempts: number): void {
+    const step = this.#mirror.run(trace.instance, trace.run)?.step(id)
+    const recorded = JSON.stringify([step?.result, step?.attempt])
+    const given = JSON.stringify([result, attempts])
+    if (given !== recorded) this.#report(`${trace.instance} run ${trace.run}: the rollback of ${id} is given ${given}, and the journal has ${recorded}`)
+  }
+
   /** Whether this call has to throw. */
   throws(key: string, fails: number): boolean {
     const thrown = this.#throws.get(key) ?? 0

@@ -2,6 +2,7 @@
 import type { Engine } from "../../src/engine/engine.ts"
 import { TurnWriter } from "../../src/engine/runner/turn-writer.ts"
 import { RollbackStack } from "../../src/core/execution/rollback-stack.ts"
+import type { OpenAsk } from "../../src/core/execution/open-asks.ts"
 import type { Entry } from "../../src/core/journal/journal.ts"
 
 export type PlantedBug = (engines: () => readonly Engine[]) => () => void
@@ -36,5 +37,53 @@ export const undoneTwice: PlantedBug = () =>
     (own) =>
       function (this: RollbackStack, submit, error) {
         return own.call(this, (request) => submit(request).then(() => submit(request)), error)
+      },
+  )
+
+/** Started steps are rolled back in the order in which they completed. Steps that did not complete are rolled back first. */
+export const undoneByCompletion: PlantedBug = () => {
+  const incomplete = new WeakMap<RollbackStack, Set<OpenAsk>>()
+  const unwinding = new WeakSet<RollbackStack>()
+  const restores = [
+    replaced(
+      RollbackStack.prototype,
+      "started",
+      (started) =>
+        function (this: RollbackStack, ask) {
+          if (unwinding.has(this)) started.call(this, ask)
+          else incomplete.set(this, (incomplete.get(this) ?? new Set()).add(ask))
+        },
+    ),
+    replaced(
+      RollbackStack.prototype,
+      "completed",
+      (completed) =>
+        function (this: RollbackStack, ask, result) {
+          incomplete.get(this)?.delete(ask)
+          completed.call(this, ask, result)
+        },
+    ),
+    replaced(
+      RollbackStack.prototype,
+      "unwind",
+      (unwind) =>
+        function (this: RollbackStack, submit, error) {
+          unwinding.add(this)
+          for (const ask of incomplete.get(this) ?? []) this.started(ask)
+          return unwind.call(this, submit, error)
+        },
+    ),
+  ]
+  return () => restores.forEach((restore) => restore())
+}
+
+/** Rollbacks go on after one has failed, whatever the policy says. */
+export const undoneAfterFailure: PlantedBug = () =>
+  replaced(
+    RollbackStack.prototype,
+    "unwind",
+    (own) =>
+      function (this: RollbackStack, submit, error) {
+        return own.call(this, submit, error).then(() => own.call(this, submit, error))
       },
   )

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { simulate, type SimulationSpec } from "./driver.ts"
 import { simulationOf } from "./generator.ts"
-import { answeredFirst, undoneTwice } from "./planted-bugs.ts"
+import { answeredFirst, undoneAfterFailure, undoneByCompletion, undoneTwice } from "./planted-bugs.ts"
 import { acknowledgedFirst, neverSent, oneTooMany, outOfOrder, sentFirst, withoutFence, withoutRevisions } from "./planted-faults.ts"
 
 /** The first seed that finds a fault, with the finding; undefined if no seed does. */
@@ -27,6 +27,8 @@ describe("a planted fault is found", () => {
     ["a store that lets one too many run", { plant: oneTooMany }, 100],
     ["an engine that answers updates before they are durable", { bug: answeredFirst }, 50],
     ["an engine that undoes steps twice", { bug: undoneTwice }, 50],
+    ["an engine that undoes started steps in the order of their completion", { bug: undoneByCompletion }, 100],
+    ["an engine that goes on after a rollback has failed", { bug: undoneAfterFailure }, 200],
   ] as const)("%s", async (name, fault, seedsMax) => {
     const found = await firstFinding(seedsMax, fault)
     console.log(`${name}: seed ${found?.seed}, ${found?.finding.slice(0, 200)}`)

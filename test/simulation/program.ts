@@ -1,3 +1,5 @@
+import type { RollbackPolicy } from "perdure"
+
 /** Workflow programs as data: small enough to print, rich enough to go wrong. The interpreter runs them, the reference model judges them. */
 
 export type Program = Step | Sleep | Wait | Condition | Sequence | Parallel | Try | Cut | ChildStart | Patch
@@ -103,6 +105,8 @@ export interface SimulatedInstance {
   readonly twinOf?: string
   /** The flow control of its workflow, and of the workflows of its children. */
   readonly flow?: Flow
+  /** Which steps are undone, in its workflow and in the workflows of its children. */
+  readonly rollbackPolicy?: RollbackPolicy
   readonly input?: Input
 }
 
@@ -240,6 +244,7 @@ export interface Definition {
   readonly name: string
   readonly programs: readonly Program[]
   readonly flow?: Flow
+  readonly rollbackPolicy?: RollbackPolicy
 }
 
 export function workflowNameOf({ id, twinOf = id }: Pick<SimulatedInstance, "id" | "twinOf">): string {
@@ -247,9 +252,10 @@ export function workflowNameOf({ id, twinOf = id }: Pick<SimulatedInstance, "id"
 }
 
 /** The workflows of an instance and of all its descendants. */
-export function definitionsOf(instance: Pick<SimulatedInstance, "id" | "twinOf" | "program" | "next" | "flow">): readonly Definition[] {
-  const { program, next = [], flow } = instance
-  return withChildren({ name: workflowNameOf(instance), programs: [program, ...next], ...(flow ? { flow } : {}) })
+export function definitionsOf(instance: Pick<SimulatedInstance, "id" | "twinOf" | "program" | "next" | "flow" | "rollbackPolicy">): readonly Definition[] {
+  const { program, next = [], flow, rollbackPolicy } = instance
+  const options = { ...(flow ? { flow } : {}), ...(rollbackPolicy ? { rollbackPolicy } : {}) }
+  return withChildren({ name: workflowNameOf(instance), programs: [program, ...next], ...options })
 }
 
 function withChildren(definition: Definition): readonly Definition[] {
@@ -297,9 +303,9 @@ export function printProgram(program: Program, indent = ""): string {
 }
 
 export function printScenario({ instances, actions, schedules = [] }: Scenario): string {
-  const started = instances.map(({ id, program, next = [], startAtMs, delayMs, with: event, twinOf, flow, input }) => {
+  const started = instances.map(({ id, program, next = [], startAtMs, delayMs, with: event, twinOf, flow, rollbackPolicy, input }) => {
     const limits = flow ? `, limited ${JSON.stringify({ ...flow, twinOf, ...input })}` : ""
-    const how = `${event ? ` by sendOrStart with ${JSON.stringify(event)}` : ""}${limits}`
+    const how = `${event ? ` by sendOrStart with ${JSON.stringify(event)}` : ""}${limits}${rollbackPolicy ? `, rolled back by ${JSON.stringify(rollbackPolicy)}` : ""}`
     return `${id} at ${startAtMs}ms${delayMs === undefined ? "" : `, delayed by ${delayMs}ms`}${how}\n${[program, ...next].map((one) => printProgram(one, "  ")).join("\n  then as new\n")}`
   })
   const scheduled = schedules.map(

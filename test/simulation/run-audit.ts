@@ -1,6 +1,6 @@
 import { EventAudit } from "./event-audit.ts"
 import type { MirroredEntry, MirroredMessage } from "./journal-mirror.ts"
-import { UndoAudit } from "./undo-audit.ts"
+import { UndoAudit, type UndoRules } from "./undo-audit.ts"
 
 /** Folds the journal of one run, and checks its entries against the rules. The fold is independent of the engine's fold. */
 export class RunAudit {
@@ -31,9 +31,9 @@ export class RunAudit {
   #noted = 0
   #isPaused = false
 
-  constructor(number: number, isUndoable: (id: string) => boolean) {
+  constructor(number: number, rules: UndoRules) {
     this.number = number
-    this.undo = new UndoAudit(isUndoable)
+    this.undo = new UndoAudit(rules)
   }
 
   step(id: string): StepAudit | undefined {
@@ -67,7 +67,8 @@ export class RunAudit {
       case "step.started":
         return this.#startStep(id, mirrored)
       case "step.completed":
-        return this.undo.complete(id) ?? this.#settleStep(id, mirrored)
+        this.undo.complete(id)
+        return this.#settleStep(id, mirrored)
       case "step.failed": {
         const step = this.#steps.get(id)
         if (step) step.failures++
@@ -158,7 +159,7 @@ export class RunAudit {
   #startStep(id: string, { entry, worker, position, run }: MirroredEntry): string | undefined {
     if (this.#settled.has(id)) return "its result is recorded"
     const known = this.#steps.get(id)
-    const step = known ?? { attempt: 0, failures: 0, startedBy: new Map<number, string>(), settledBy: undefined }
+    const step = known ?? { attempt: 0, failures: 0, startedBy: new Map<number, string>(), settledBy: undefined, result: undefined }
     this.#steps.set(id, step)
     const link = entry["child"] as { readonly instance: string; readonly onParentEnd: string } | undefined
     if (link && !known) this.children.set(id, { ...link, run, position, isEnded: false })
@@ -176,10 +177,11 @@ export class RunAudit {
     return !this.#steps.has(outer) || this.#settled.has(outer) || this.#isInsideEnded(outer)
   }
 
-  #settleStep(id: string, { worker, position }: MirroredEntry): string | undefined {
+  #settleStep(id: string, { entry, worker, position }: MirroredEntry): string | undefined {
     const step = this.#steps.get(id)
     if (!step) return "it was never started"
     step.settledBy = worker
+    if (entry.type === "step.completed") step.result = entry["value"]
     const problem = this.#settle(id, position)
     if (this.#early.delete(id)) this.#release(`child:${id}`, position)
     return problem
@@ -292,4 +294,6 @@ export interface StepAudit {
   /** The worker that recorded the begin of each attempt. */
   readonly startedBy: Map<number, string>
   settledBy: string | undefined
+  /** The result that is recorded, if the step completed. */
+  result: unknown
 }

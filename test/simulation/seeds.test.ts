@@ -27,6 +27,8 @@ const expectedKinds = [
     "ask.aborted",
     "terminate.requested",
     "steps undone",
+    "incomplete steps undone",
+    "rollbacks stopped",
     "steps timed out",
     "conditions",
   ],

@@ -33,7 +33,9 @@ const sent = (type: string, number: number): SentEvent => ({ type, payload: `${t
 const send = (atMs: number, event: SentEvent): OutsideAction => ({ atMs, instance: "i1", act: { kind: "event", event } })
 const act = (atMs: number, kind: "pause" | "resume" | "cancel" | "terminate" | "restart" | "undo"): OutsideAction => ({ atMs, instance: "i1", act: { kind } })
 const doing = (atMs: number, what: Act): OutsideAction => ({ atMs, instance: "i1", act: what })
-const undoable = (label: string, options: Parameters<typeof step>[1] = {}) => step(label, { undo: step(`undo ${label}`, options) })
+/** A step with a rollback. */
+const undoable = (label: string, undo: Parameters<typeof step>[1] = {}, options: Parameters<typeof step>[1] = {}) =>
+  step(label, { ...options, undo: step(`undo ${label}`, undo) })
 const completed = (result: unknown) => ({ status: "completed", result })
 
 export const smallWorkflows: readonly SmallWorkflow[] = [
@@ -183,6 +185,49 @@ export const smallWorkflows: readonly SmallWorkflow[] = [
     name: "a failure with a step that cannot be undone",
     program: seq(undoable("a"), undoable("b", { fails: 2, attemptsMax: 2 }), step("c", { fails: 1, attemptsMax: 1 })),
     ending: { status: "failed", error: "failed:boom c" },
+  },
+  {
+    name: "a failure that undoes all steps that have started, also those that failed, in the order of their starts",
+    program: seq(
+      all(undoable("a", {}, { latencyMs: 200 }), undoable("b", { fails: 1 })),
+      attempt(undoable("c", {}, { fails: 2, attemptsMax: 2 }), step("d")),
+      undoable("e", {}, { fails: 1, attemptsMax: 1 }),
+    ),
+    start: { rollbackPolicy: { of: "started" } },
+    ending: { status: "failed", error: "failed:boom e" },
+  },
+  {
+    name: "a failure that undoes a step that waits for its next attempt",
+    program: all(undoable("a"), undoable("b", {}, { fails: 3, attemptsMax: 3 }), step("c", { latencyMs: 100, fails: 1, attemptsMax: 1 })),
+    start: { rollbackPolicy: { of: "started" } },
+    ending: { status: "failed", error: "failed:boom c" },
+  },
+  {
+    name: "a failure whose rollbacks stop at the first that fails",
+    program: seq(undoable("a"), undoable("b", { fails: 2, attemptsMax: 2 }), undoable("c"), step("d", { fails: 1, attemptsMax: 1 })),
+    start: { rollbackPolicy: { onFailure: "stop" } },
+    ending: { status: "failed", error: "failed:boom d" },
+  },
+  {
+    name: "a failure of a started step whose own rollback fails and is the last",
+    program: seq(undoable("a"), undoable("b", { fails: 1, attemptsMax: 1 }, { fails: 1, attemptsMax: 1 })),
+    start: { rollbackPolicy: { of: "started", onFailure: "stop" } },
+    ending: { status: "failed", error: "failed:boom b" },
+    isSmallest: true,
+  },
+  {
+    name: "a cancel that undoes a failed step and a completed one",
+    program: seq(undoable("a"), attempt(undoable("b", {}, { fails: 1, attemptsMax: 1 }), sleep("s", 60_000))),
+    start: { rollbackPolicy: { of: "started", onFailure: "stop" } },
+    actions: [act(500, "cancel")],
+    ending: { status: "cancelled" },
+  },
+  {
+    name: "a terminate that undoes a step that is running",
+    program: seq(undoable("a"), undoable("b", {}, { latencyMs: 60_000 })),
+    start: { rollbackPolicy: { of: "started", onFailure: "stop" } },
+    actions: [act(500, "undo")],
+    ending: { status: "terminated" },
   },
   { name: "a cancel that undoes a step", program: seq(undoable("a"), sleep("s", 60_000)), actions: [act(500, "cancel")], ending: { status: "cancelled" } },
   {

@@ -7,6 +7,7 @@ import { decodeRow, encodeEntries } from "../../src/core/journal/turn-codec.ts"
 import type { RowState } from "../../src/ports/journal-store.ts"
 import { createTestEngine, expectReplay, memory } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
+import { receiving, retryDecided, undoneFromStart, undoneUntilFailure } from "./more-workflows.ts"
 import { goldenCodec, goldenWorkflows } from "./workflows.ts"
 
 const here = new URL("./", import.meta.url)
@@ -16,8 +17,10 @@ const goldens = readdirSync(here, { recursive: true, encoding: "utf8" })
   .sort()
   .map((path) => ({ path, golden: JSON.parse(readFileSync(new URL(path, here), "utf8")) as GoldenJournal }))
 
+const workflows = [...goldenWorkflows, undoneFromStart, undoneUntilFailure, receiving, retryDecided]
+
 function workflowOf({ journal: { instance } }: GoldenJournal) {
-  const found = goldenWorkflows.find(({ name, version }) => name === instance.workflow && version === instance.version)
+  const found = workflows.find(({ name, version }) => name === instance.workflow && version === instance.version)
   if (!found) throw new Error(`no workflow "${instance.workflow}" of version "${instance.version}" is kept beside the golden journals`)
   return found
 }
@@ -85,6 +88,16 @@ it("an instance that was being undone when its journal was recorded is undone to
   await using engine = await reopened("being-rolled-back", { status: "sleeping", dueAt: 0 })
   await engine.skip("10s")
   expect(await engine.get("being-rolled-back").describe()).toMatchObject({ status: "failed", notRolledBack: ["charge"] })
+})
+
+it("an instance whose started steps were being undone when its journal was recorded is undone to the end", async () => {
+  await using engine = await reopened("being-rolled-back-from-start", { status: "sleeping", dueAt: 0 })
+  await engine.skip("10s")
+  const instance = engine.get("being-rolled-back-from-start")
+  const undone = (await instance.steps()).filter(({ id, status }) => id.endsWith("#rollback") && status === "completed")
+  expect(undone.map(({ id }) => id)).toEqual(["ship", "print", "charge", "quick", "slow"].map((id) => `${id}#rollback`))
+  const { status, notRolledBack } = await instance.describe()
+  expect({ status, notRolledBack }).toEqual({ status: "failed", notRolledBack: undefined })
 })
 
 describe.each(goldens)("$path", ({ golden }) => {

@@ -3,6 +3,7 @@
 import type { AnyWorkflow, PayloadCodec, StoreProvider } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
+import { receiving, retryDecided, undoneFromStart, undoneUntilFailure } from "./more-workflows.ts"
 import {
   annotating,
   attentive,
@@ -426,6 +427,52 @@ export const scenarios: readonly Scenario[] = [
       await engine.start(encoded, { id: "encoded", input: 1 })
       await engine.settle()
       await engine.sendEvent("encoded", "letter", { text: "sealed" })
+    },
+  },
+  {
+    name: "rolled-back-from-start",
+    workflow: undoneFromStart,
+    play: async (engine) => {
+      await engine.start(undoneFromStart, { id: "rolled-back-from-start" })
+      await engine.skip("10s")
+    },
+  },
+  {
+    name: "being-rolled-back-from-start",
+    workflow: undoneFromStart,
+    play: async (engine) => {
+      await engine.start(undoneFromStart, { id: "being-rolled-back-from-start" })
+      // "ship" has failed, and the rollback of "charge" waits for its second attempt.
+      await engine.skip("3s")
+    },
+  },
+  {
+    name: "rolled-back-until-failure",
+    workflow: undoneUntilFailure,
+    play: async (engine) => {
+      await engine.start(undoneUntilFailure, { id: "rolled-back-until-failure" })
+      await engine.settle()
+    },
+  },
+  {
+    name: "receiving",
+    workflow: receiving,
+    play: async (engine) => {
+      await engine.start(receiving, { id: "receiving" })
+      await engine.sendEvent("receiving", "letter", { text: "with an id" }, { eventId: "letter-1" })
+      await engine.skip("1m")
+      await engine.sendEvent("receiving", "letter", { text: "without" })
+      await engine.skip("2h")
+    },
+  },
+  {
+    name: "retry-decided",
+    workflow: retryDecided,
+    play: async (engine) => {
+      await engine.start(retryDecided, { id: "retry-decided" })
+      await engine.skip("5s")
+      await engine.crash()
+      await engine.skip("1m")
     },
   },
 ]

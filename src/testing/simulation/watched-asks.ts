@@ -58,6 +58,7 @@ const asks: ReadonlySet<string | symbol> = new Set([
   "sleep",
   "sleepUntil",
   "waitForEvent",
+  "receiveEvent",
   "waitForSignal",
   "condition",
   "startChild",

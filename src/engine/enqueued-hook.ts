@@ -31,12 +31,18 @@ export function withEnqueuedHook(store: Store, hook: EnqueuedHook, now: () => nu
     turns.forEach((turn, at) => {
       if (outcomes[at] !== "committed") return
       if (turn.create) call({ workflow: turn.create.workflow, id: turn.instance, reason: "start" })
-      else if (isRestart(turn, now())) void lookUp(turn.instance, "start")
+      else if (isByCaller(turn, now())) void lookUp(turn.instance, beginsRun(turn) ? "start" : "control")
+      sent(turn.sends ?? [])
     })
   }
-  const lookUp = async (id: string, reason: EnqueuedInstance["reason"]) => {
+  const lookUp = async (id: string, reason: EnqueuedInstance["reason"], incarnation?: string) => {
     const row = await store.directory.get(id).catch(() => undefined)
-    if (row) call({ workflow: row.workflow, id, reason })
+    if (!row || isTerminal(row.status) || row.incarnation !== (incarnation ?? row.incarnation)) return
+    call({ workflow: row.workflow, id, reason })
+  }
+  /** Messages that a turn or a change of a schedule delivers with its own commit. The store drops those to ended instances. */
+  const sent = (messages: readonly NewMessage[]) => {
+    for (const { instance, kind, incarnation } of messages) void lookUp(instance, reasonOf(kind), incarnation)
   }
   const delivered = (messages: readonly NewMessage[], deliveries: readonly (Delivery | "created")[]) => {
     messages.forEach(({ instance, kind }, at) => {
@@ -65,16 +71,23 @@ export function withEnqueuedHook(store: Store, hook: EnqueuedHook, now: () => nu
   const schedules = overriding(store.schedules, {
     write: async (change) => {
       const outcome = await store.schedules.write(change)
-      if (outcome === "written") started(change.creates ?? [], change.creates?.map(() => "committed") ?? [])
+      if (outcome === "written") {
+        started(change.creates ?? [], change.creates?.map(() => "committed") ?? [])
+        sent(change.messages ?? [])
+      }
       return outcome
     },
   })
   return overriding(store, { journal, directory, schedules })
 }
 
-/** A turn that no owner wrote for itself, and after which a worker has something to do. */
-function isRestart({ state }: Turn, now: number): boolean {
+/** A turn that a caller wrote and no owner, and after which a worker has something to do: a restart, or a control of an instance without an owner. */
+function isByCaller({ state }: Turn, now: number): boolean {
   return state !== undefined && state.owner === undefined && !isTerminal(state.status) && (state.dueAt ?? Infinity) <= now
+}
+
+function beginsRun({ entries }: Turn): boolean {
+  return entries.includes('{"type":"run.started"')
 }
 
 function reasonOf(kind: MessageKind): EnqueuedInstance["reason"] {

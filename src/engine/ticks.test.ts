@@ -83,6 +83,35 @@ describe("an engine that executes in ticks", () => {
     expect(rung.filter((call) => call.startsWith("chain b"))).not.toEqual([])
   })
 
+  it("rings onEnqueued for the parent of a child that ends, for the child of a parent that is over, and for a control of an idle instance", async () => {
+    const rung: string[] = []
+    const onEnqueued = ({ workflow: name, id, reason }: { workflow: string; id: string; reason: string }) => rung.push(`${name} ${id} ${reason}`)
+    const child = workflow("child", (ctx: Context<{ end: undefined }>) => ctx.waitForEvent("end"))
+    const parent = workflow("parent", async (ctx: Context<{ end: undefined }>) => {
+      const [first] = await Promise.all(["first", "second"].map((id) => ctx.startChild(child, { id })))
+      await first!.result()
+      await ctx.waitForEvent("end")
+    })
+    await using engine = await createTestEngine({ workflows: [parent, child], execute: "ticks", onEnqueued })
+    const handle = await engine.start(parent, { id: "p" })
+    await engine.current.tick()
+    await engine.sendEvent("first", "end")
+    await engine.settle()
+    rung.length = 0
+    await engine.current.tick()
+    expect(rung).toEqual(["parent p child"])
+    await handle.pause()
+    await engine.current.tick()
+    rung.length = 0
+    await handle.cancel()
+    await engine.settle()
+    expect(rung).toEqual(["parent p control"])
+    rung.length = 0
+    await engine.current.tick()
+    await engine.settle()
+    expect([await handle.status(), rung]).toEqual(["cancelled", ["child second control"]])
+  })
+
   it("logs what onEnqueued throws, and the start is answered all the same", async () => {
     const onEnqueued = () => Promise.reject(new Error("the bell is broken"))
     await using engine = await createTestEngine({ workflows: [chain], execute: "ticks", onEnqueued })

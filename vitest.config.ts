@@ -9,7 +9,8 @@ const alias = [
   { find: /^perdure\/client$/, replacement: source("./src/client.ts") },
   { find: /^perdure\/cloudflare$/, replacement: source("./src/cloudflare.ts") },
   // Only workerd has this module. Tests on Node only need to import the classes that extend its classes.
-  { find: /^cloudflare:workers$/, replacement: source("./test/cloudflare-workers.ts") },
+  { find: /^cloudflare:workers$/, replacement: source("./src/cloudflare-workers-module.ts") },
+  { find: /^cloudflare:workflows$/, replacement: source("./src/cloudflare-workflows-module.ts") },
   { find: /^perdure\/cloudflare-workflows$/, replacement: source("./src/cloudflare-workflows.ts") },
   { find: /^perdure\/http$/, replacement: source("./src/http.ts") },
   { find: /^perdure\/postgres$/, replacement: source("./src/postgres.ts") },

@@ -39,7 +39,11 @@ export async function openWorkflows<const W extends WorkflowSources, Env extends
   const opening: { engine?: Promise<PublicEngine> } = {}
   const client = () => opening.engine as Promise<Client>
   const dialect = retryDelay === undefined ? {} : { retryDelay }
-  const { definitions, bindings, exports } = program(sources, dialect, client, () => ({ env, ctx: executionContext(exports, rest.log ?? console) }))
+  const { definitions, bindings, exports, workflows } = program(sources, dialect, client, () => ({
+    env,
+    ctx: executionContext(exports, rest.log ?? console),
+    workflows,
+  }))
   const env = { ...given, ...bindings } as unknown as Env & WorkflowBindings<W>
   setCurrentProgram({ env, exports })
   opening.engine = Perdure.open({ ...rest, workflows: definitions })

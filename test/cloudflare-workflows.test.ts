@@ -94,13 +94,13 @@ describe("a program for Cloudflare Workflows", () => {
         const child = await this.env.CHILD.create({ id: "kid", params: { n: 21 } })
         const taken = await this.env.CHILD.create({ id: "kid" }).catch((error: Error) => error.message)
         await step.sleep("a moment", 20)
-        return [child.id, taken, (await child.status()).status]
+        return [child.id, taken, (await child.status()).status, Object.keys(this.workflows)]
       }
     }
     const { env } = await open({ CHILD: Child, PARENT: Parent })
     expect(await ended(await env.PARENT.create())).toEqual({
       status: "complete",
-      output: ["kid", '(instance.already_exists) Workflow instance with id "kid" already exists', "complete"],
+      output: ["kid", '(instance.already_exists) Workflow instance with id "kid" already exists', "complete", ["child", "parent"]],
     })
   })
 

@@ -121,7 +121,26 @@ describe("the packed package", () => {
     await run(project, "npx", "tsc", "-p", "tsconfig.json", "--skipLibCheck", "false")
     // Nothing of it needs a newer library than that.
     await run(project, "npx", "tsc", "-p", "tsconfig.json", "--noEmit", "--skipLibCheck", "false", "--target", "ES2022", "--lib", "ES2022")
-    expect(JSON.parse(await run(project, "node", "out/entries.js"))).toEqual(specifiers.map(() => true))
+    // This one is imported for what it does.
+    const expected = specifiers.map((specifier) => specifier !== "perdure/cloudflare-workflows/register")
+    expect(JSON.parse(await run(project, "node", "out/entries.js"))).toEqual(expected)
+  })
+
+  it("lets Node import the modules of Cloudflare", async () => {
+    const program = `import { WorkflowEntrypoint, env } from "cloudflare:workers"
+import { NonRetryableError } from "cloudflare:workflows"
+import { openWorkflows, WorkflowEntrypoint as ours } from "perdure/cloudflare-workflows"
+const { engine } = await openWorkflows({ workflows: { A: class A extends WorkflowEntrypoint { async run() { return env.WORD } } }, env: { WORD: "hello" } })
+const instance = await env.A.create()
+for await (const _ of await instance.subscribe());
+console.log(JSON.stringify([(await instance.status()).output, WorkflowEntrypoint === ours, new NonRetryableError("no").name]))
+await engine.close()`
+    await writeFile(join(project, "program.mjs"), program)
+    expect(JSON.parse(await run(project, "node", "--import", "perdure/cloudflare-workflows/register", "program.mjs"))).toEqual([
+      "hello",
+      true,
+      "NonRetryableError",
+    ])
   })
 
   it("has each class once, whichever entries load it, and Node loads few files", async () => {

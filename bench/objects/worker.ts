@@ -27,7 +27,7 @@ interface NativeStep {
   waitForEvent(name: string, options: { readonly type: string }): Promise<unknown>
 }
 
-export class Native extends WorkflowEntrypoint {
+export class Native extends WorkflowEntrypoint<unknown, Parameters> {
   async run({ payload }: { readonly payload: Parameters }, step: NativeStep): Promise<number> {
     const { steps, isParallel, event, sleepMs } = payload
     const numbers = Array.from({ length: steps }, (_, i) => i)

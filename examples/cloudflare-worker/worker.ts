@@ -3,7 +3,6 @@
 import { createWorkerApp, createWorkflowRunner } from "perdure/cloudflare"
 import { order, TestWorkflow } from "./workflows.ts"
 
-// All that the HTTP API can be asked for. A Worker that is to be small names only the parts that it needs.
 export const WorkflowRunner = createWorkflowRunner({ workflows: [TestWorkflow, order] })
 
 // With a secret API_TOKEN (`wrangler secret put API_TOKEN`), callers have to send it.

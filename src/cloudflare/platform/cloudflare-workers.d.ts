@@ -6,10 +6,6 @@ declare module "cloudflare:workers" {
     protected readonly env: Env
   }
 
-  export abstract class WorkflowEntrypoint<Env = unknown> {
-    protected readonly env: Env
-  }
-
   export interface DurableObjectState {
     readonly id: DurableObjectId
     readonly storage: DurableObjectStorage

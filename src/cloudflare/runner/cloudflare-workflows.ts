@@ -7,8 +7,8 @@ import { namespaceOf } from "./namespace.ts"
 
 /** Options of `cloudflareWorkflows`. */
 export interface CloudflareWorkflowsOptions extends DialectOptions {
-  /** What the classes get as `env`, beside the bindings of the workflows. Default: the `env` of the Worker. */
-  readonly env?: Readonly<Record<string, unknown>>
+  /** What the classes get in their `env`, beside the `env` of the Worker and the bindings of the workflows. Default: nothing. */
+  readonly extraEnv?: Readonly<Record<string, unknown>>
   /** The name of the binding to the runner's class. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
 }
@@ -20,12 +20,12 @@ export interface CloudflareWorkflowsOptions extends DialectOptions {
  * export const WorkflowRunner = createWorkflowRunner({ workflows: cloudflareWorkflows({ CHECKOUT: Checkout }) })
  */
 export function cloudflareWorkflows(sources: WorkflowSources, options: CloudflareWorkflowsOptions = {}): readonly AnyWorkflow[] {
-  const { binding = "WORKFLOW_RUNNER", env: given, ...rest } = options
-  let environment: Readonly<Record<string, unknown>> | undefined = given
+  const { binding = "WORKFLOW_RUNNER", extraEnv, ...rest } = options
+  let environment: Readonly<Record<string, unknown>> | undefined
   const client = () => workflowClient(namespaceOf(environment ?? {}, binding))
-  const { definitions, bindings, exports } = program(sources, rest, client, async () => {
+  const { definitions, bindings, exports, workflows } = program(sources, rest, client, async () => {
     environment ??= (await import("cloudflare:workers")).env as Readonly<Record<string, unknown>>
-    return { env: { ...environment, ...bindings }, ctx: executionContext(exports, console) }
+    return { env: { ...environment, ...extraEnv, ...bindings }, ctx: executionContext(exports, console), workflows }
   })
   return definitions
 }
@@ -42,7 +42,7 @@ export function cloudflareBindings<const W extends WorkflowSources>(namespace: O
     sources,
     {},
     () => workflowClient(namespace),
-    () => ({ env: {}, ctx: executionContext({}, console) }),
+    () => ({ env: {}, ctx: executionContext({}, console), workflows: {} }),
   )
   return bindings as WorkflowBindings<W>
 }

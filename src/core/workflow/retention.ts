@@ -11,7 +11,9 @@ export interface Retention {
 
 /** A retention as the journal has it, in milliseconds. */
 export interface RetentionMs {
+  /** Of an instance that completed. */
   readonly completed?: number
+  /** Of an instance that failed, was cancelled or was terminated. */
   readonly failed?: number
 }
 

@@ -3,9 +3,10 @@ import { workflow, type AnyWorkflow, type WorkflowSettings } from "../../core/wo
 import type { Retention } from "../../core/workflow/retention.ts"
 import { cloudflareDurationMs } from "./cloudflare-duration.ts"
 import { ContextStep } from "./context-step.ts"
+import { newEntrypoint, type Surroundings } from "./entrypoint-construction.ts"
 import { cronOf, shortId } from "./instance-id.ts"
 import { runAsWorkflow } from "./running-code.ts"
-import type { WorkflowEntrypointClass, WorkflowEvent, WorkflowExecutionContext } from "./workflow-entrypoint.ts"
+import type { WorkflowEntrypointClass, WorkflowEvent } from "./workflow-entrypoint.ts"
 import { WorkflowError, type WorkflowFatalError } from "./workflow-errors.ts"
 
 const stepsMax = 10_000
@@ -57,11 +58,6 @@ export interface DefinitionOptions {
   surroundings(): Promise<Surroundings> | Surroundings
 }
 
-export interface Surroundings {
-  readonly env: unknown
-  readonly ctx: WorkflowExecutionContext
-}
-
 export function specOf(source: WorkflowEntrypointClass | WorkflowSpec): WorkflowSpec {
   return typeof source === "function" ? { class: source } : source
 }
@@ -83,9 +79,9 @@ export function workflowDefinition(name: string, spec: WorkflowSpec, options: De
     let end!: (error: WorkflowFatalError) => void
     const ended = new Promise<never>((_, reject) => (end = reject))
     const surroundings = options.surroundings()
-    const { env, ctx: executionContext } = surroundings instanceof Promise ? await surroundings : surroundings
+    const given = surroundings instanceof Promise ? await surroundings : surroundings
     const step = new ContextStep(ctx, stepSettings, end)
-    const run = () => new spec.class(executionContext, env).run(eventOf(ctx, name, params), step)
+    const run = () => newEntrypoint(spec.class, given).run(eventOf(ctx, name, params), step)
     return Promise.race([ended, runAsWorkflow(ctx, run)])
   }) as AnyWorkflow
 }

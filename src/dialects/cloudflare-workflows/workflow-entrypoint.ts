@@ -1,3 +1,4 @@
+import type { WorkflowBinding } from "./workflow-binding.ts"
 import type { WorkflowStep } from "./workflow-step.ts"
 
 /** What starts an instance: what it was created with, and who it is. */
@@ -53,10 +54,8 @@ export abstract class WorkflowEntrypoint<Env = unknown, T = unknown> {
     this.env = env
   }
 
-  /** The bindings of all workflows, by their names: the same as in `env`. */
-  protected get workflows(): Readonly<Record<string, unknown>> {
-    return this.env ?? {}
-  }
+  /** The bindings of all workflows, by the names of the workflows. They are there once `run` is called. */
+  declare protected readonly workflows: Readonly<Record<string, WorkflowBinding>>
 
   /** The code of the workflow. Its results and errors are those of the instance. */
   abstract run(event: Readonly<WorkflowEvent<T>>, step: WorkflowStep): Promise<unknown>

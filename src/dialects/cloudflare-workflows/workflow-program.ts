@@ -2,8 +2,9 @@ import type { Client } from "../../client-api/client-api.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import { durationMs, type Duration } from "../../core/time/duration.ts"
 import { cronOf, cronScheduleId } from "./instance-id.ts"
+import type { Surroundings } from "./entrypoint-construction.ts"
 import { WorkflowBinding } from "./workflow-binding.ts"
-import { specOf, workflowDefinition, workflowNameOf, type Surroundings, type WorkflowSpec } from "./workflow-definition.ts"
+import { specOf, workflowDefinition, workflowNameOf, type WorkflowSpec } from "./workflow-definition.ts"
 import type { WorkflowEntrypointClass, WorkflowEvent } from "./workflow-entrypoint.ts"
 
 /** A class, or a class with the options of wrangler.jsonc, for each binding. */
@@ -26,6 +27,8 @@ export interface Program {
   readonly definitions: readonly AnyWorkflow[]
   readonly bindings: Readonly<Record<string, WorkflowBinding>>
   readonly exports: Readonly<Record<string, WorkflowBinding>>
+  /** The bindings, by the names of the workflows. */
+  readonly workflows: Readonly<Record<string, WorkflowBinding>>
 }
 
 /** The native workflows and the bindings of a program. `client` is asked for when a binding is first used. */
@@ -45,6 +48,7 @@ export function program(
     definitions: entries.map(({ definition }) => definition),
     bindings: Object.fromEntries(entries.map(({ binding, handle }) => [binding, handle])),
     exports: Object.fromEntries(entries.map(({ className, handle }) => [className, handle])),
+    workflows: Object.fromEntries(entries.map(({ definition, handle }) => [definition.name, handle])),
   }
 }
 

@@ -81,7 +81,10 @@ export function withEnqueuedHook(store: Store, hook: EnqueuedHook, now: () => nu
   return overriding(store, { journal, directory, schedules })
 }
 
-/** A turn that a caller wrote and no owner, and after which a worker has something to do: a restart, or a control of an instance without an owner. */
+/**
+ * A turn after which no worker has the instance, and it is due at once: a restart, or a control of an instance without an owner. An owner's last turn may
+ * look the same; then the hook is called once more than needed, which is harmless for a hint.
+ */
 function isByCaller({ state }: Turn, now: number): boolean {
   return state !== undefined && state.owner === undefined && !isTerminal(state.status) && (state.dueAt ?? Infinity) <= now
 }

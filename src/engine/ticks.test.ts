@@ -1,4 +1,4 @@
-import { type Context, type TransactionClient, workflow } from "perdure"
+import { type Context, PerdureError, type TransactionClient, workflow } from "perdure"
 import { createHttpApp } from "perdure/http"
 import { createTestEngine, memory } from "perdure/testing"
 import { beforeEach, describe, expect, it } from "vitest"
@@ -39,10 +39,10 @@ describe("an engine that executes in ticks", () => {
     expect([await handle.status(), done.length]).toEqual(["sleeping", 5])
     expect(await engine.current.tick()).toEqual({ processed: 0, nextDueAt: engine.now() + 5_000, more: false })
     await engine.skip("5s")
-    expect(await engine.current.tick()).toMatchObject({ processed: 1 })
+    expect(await engine.current.tick()).toEqual({ processed: 1, more: false })
     expect(await handle.status()).toBe("waiting")
     await engine.sendEvent("a", "go", 1)
-    expect(await engine.current.tick()).toMatchObject({ processed: 1 })
+    expect(await engine.current.tick()).toEqual({ processed: 1, more: false })
     expect(await handle.result()).toBe("done")
     expect(done).toHaveLength(5)
   })
@@ -53,12 +53,52 @@ describe("an engine that executes in ticks", () => {
     expect(await tick()).toEqual({ processed: 0, more: false })
     await engine.start(chain, { id: "a" })
     await engine.start(chain, { id: "b" })
-    expect(await tick({ maxInstances: 1 })).toMatchObject({ processed: 1, more: true })
+    expect(await tick({ maxInstances: 1 })).toEqual({ processed: 1, nextDueAt: engine.now(), more: true })
     expect(await tick({ maxInstances: 1 })).toEqual({ processed: 1, nextDueAt: engine.now() + 5_000, more: false })
     await engine.skip("5s")
     expect(await tick()).toEqual({ processed: 2, more: false })
     await engine.current.schedules.create("hourly", { workflow: chain, every: "1h" })
     expect((await tick()).nextDueAt).toBeGreaterThan(engine.now())
+  })
+
+  it("does not ask for another tick at once when it can do nothing about what is due", async () => {
+    const store = memory()
+    const host = new SimulatedHost({})
+    const begun = new Gate()
+    const ended = new Gate()
+    const slow = workflow("slow", (ctx: Context) =>
+      ctx.do("slow", async () => {
+        begun.open()
+        await ended.passed
+      }),
+    )
+    const open = (execute: "always" | "ticks") => Engine.open({ host, store, workflows: [slow], options: { execute } })
+    const [worker, ticking] = await Promise.all([open("always"), open("ticks")])
+    await worker.start(slow, { id: "a" })
+    await begun.passed
+    expect(await ticking.tick()).toEqual({ processed: 0, more: false })
+    ended.open()
+    await Promise.all([worker.close(), ticking.close()])
+  })
+
+  it("says what it did although the store then fails to say what is due next", async () => {
+    let isFailing = () => false
+    const store: StoreProvider = {
+      name: "failing",
+      open: async (context) => {
+        const opened = await memory().open(context)
+        const nextDueAt: typeof opened.journal.nextDueAt = (offers) =>
+          isFailing() ? Promise.reject(new PerdureError("STORE_FAILED", "no answer")) : opened.journal.nextDueAt(offers)
+        return overriding(opened, { journal: overriding(opened.journal, { nextDueAt }) })
+      },
+    }
+    await using engine = await createTestEngine({ workflows: [chain], store, execute: "ticks" })
+    await engine.start(chain, { id: "a" })
+    isFailing = () => done.length === 5
+    expect(await engine.current.tick()).toEqual({ processed: 1, more: true })
+    await expect(engine.current.tick()).rejects.toThrow("no answer")
+    isFailing = () => false
+    expect(await engine.current.tick()).toEqual({ processed: 0, nextDueAt: engine.now() + 5_000, more: false })
   })
 
   it("rings onEnqueued for each commit that makes an instance runnable; a dispatcher that missed the calls goes on by the answers of tick alone", async () => {

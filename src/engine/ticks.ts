@@ -21,7 +21,10 @@ export interface TickResult {
   readonly processed: number
   /** When the next instance or schedule is due, in milliseconds since 1970; it may be in the past. Absent: nothing is, before somebody starts or sends something. */
   readonly nextDueAt?: number
-  /** Something is due already, because the tick had bounds or something came meanwhile: tick again at once. */
+  /**
+   * The tick made progress, and something is due already, because the tick had bounds or something came meanwhile: tick again at once. If the tick could not
+   * work on what is due, as when another process works on it, this is false, and the next planned tick looks again.
+   */
   readonly more: boolean
 }
 
@@ -80,7 +83,7 @@ export class Ticks {
   }
 
   async #run(budget: { readonly instancesMax: number; readonly stepsMax: number }): Promise<TickResult> {
-    if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return { processed: 0, ...(await this.#next()) }
+    if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return this.#result(0)
     const store = { name: this.#spec.store.name, open: async () => Promise.resolve(withoutClose(this.#store)) }
     const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
@@ -92,17 +95,22 @@ export class Ticks {
       await engine.close()
       this.#current = undefined
     }
-    return { processed: engine.components.worker.residents.admittedCount, ...(await this.#next()) }
+    const processed = engine.components.worker.residents.admittedCount
+    return this.#result(processed).catch((error: unknown) => {
+      if (processed === 0) throw error
+      // The caller must learn what was done. The next tick reports the failure if it lasts.
+      return { processed, more: true }
+    })
   }
 
-  async #next(): Promise<Pick<TickResult, "nextDueAt" | "more">> {
+  async #result(processed: number): Promise<TickResult> {
     const { journal, schedules } = this.#store
     const [instanceAt = Infinity, scheduleAt = Infinity] = await Promise.all([
       journal.nextDueAt(this.#registry.offers),
       schedules.nextDueAt(this.#registry.names),
     ])
     const nextDueAt = Math.min(instanceAt, scheduleAt)
-    return nextDueAt === Infinity ? { more: false } : { nextDueAt, more: nextDueAt <= this.#spec.host.now() }
+    return nextDueAt === Infinity ? { processed, more: false } : { processed, nextDueAt, more: processed > 0 && nextDueAt <= this.#spec.host.now() }
   }
 
   async #whenQuiet(components: EngineComponents): Promise<void> {

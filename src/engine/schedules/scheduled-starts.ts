@@ -4,6 +4,7 @@ import { PerdureError } from "../../core/errors.ts"
 import { storedPayload } from "../../core/values/encoded-payload.ts"
 import type { Schedule } from "../../core/time/schedule.ts"
 import { declaredEvents } from "../../core/workflow/declared-events.ts"
+import { retentionMs } from "../../core/workflow/retention.ts"
 import { validate } from "../../core/workflow/standard-schema.ts"
 import { storedQueue } from "../../core/workflow/task-queue.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
@@ -68,6 +69,7 @@ export class ScheduledStarts {
     const { version, definition } = this.#resolve(workflow, storedVersion)
     const { host } = this.#worker
     const timeout = timeoutMs ?? definition?.options.timeout
+    const retention = definition?.options.retention
     const now = host.now()
     const singleton = this.singleton(workflow, storedVersion, input)
     const queue = storedQueue(taskQueue ?? definition?.options.taskQueue)
@@ -84,6 +86,7 @@ export class ScheduledStarts {
         workflow,
         version,
         ...(timeout === undefined ? undefined : { timeoutAt: now + durationMs(timeout, "timeout") }),
+        ...(retention === undefined ? undefined : { retention: retentionMs(retention, "retention") }),
         schedule,
         ...(tags.length === 0 ? undefined : { tags }),
         value: this.#inputOf(input, isSensitive ?? definition?.options.sensitive?.input),

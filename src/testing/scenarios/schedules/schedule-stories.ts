@@ -33,6 +33,14 @@ export function scheduleStories(open: OpenBed): void {
       expect(await second.result()).toMatchObject({ id: "nightly", scheduledAt })
     })
 
+    it("starts instances that are kept as long as their workflow says", async () => {
+      const kept = workflow("kept", { retention: { completed: "7d" } }, () => Promise.resolve("done"))
+      const engine = await open({ workflows: [kept], startAt: at("2026-01-01T00:00:00Z") })
+      await engine.schedules.create("nightly", { workflow: kept, cron: "0 2 * * *" })
+      await engine.skip("1d")
+      expect((await engine.get("nightly:2026-01-01T02:00:00Z").describe()).retention).toEqual({ completed: 7 * 86_400_000 })
+    })
+
     it("of an interval fires at multiples of it, or counted from startAt, with milliseconds in the id only where there are some", async () => {
       const engine = await open({ workflows: [report], startAt: at("2026-01-01T00:07:00Z") })
       await engine.schedules.create("quarters", { workflow: report, input, every: "15m" })

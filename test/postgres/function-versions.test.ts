@@ -134,13 +134,13 @@ it("functions that no process has noted for a week are dropped, and others stay"
   expect((await database.pool.query<{ hash: string }>(`SELECT hash FROM ${schema}.function_set`)).rows).toEqual([{ hash: newer.hash }])
 })
 
-it("a worker notes every hour which functions it uses, and an old note is renewed when a store is opened", async () => {
-  const store = await storeWith(older).open({ now: Date.now, log: silentLogger, role: "worker" })
+it.for(["worker", "client"] as const)("the store of a %s notes every hour which functions it uses, and opening a store renews an old note", async (role) => {
+  const store = await storeWith(older).open({ now: Date.now, log: silentLogger, role })
   await age(older, 8)
-  await store.journal.renew("w", 30_000)
+  await store.directory.get("nobody")
   const start = performance.now()
   const clock = vi.spyOn(performance, "now").mockImplementation(() => start + 3_700_000)
-  await store.journal.renew("w", 30_000)
+  await store.directory.get("nobody")
   clock.mockRestore()
   const isFresh = async () =>
     (await database.pool.query(`SELECT 1 FROM ${schema}.function_set WHERE hash = $1 AND used_at > now() - interval '1 minute'`, [older.hash])).rows.length > 0

@@ -8,7 +8,6 @@ import { CallerQueries } from "./connection/caller-queries.ts"
 import type { Queries } from "./connection/database.ts"
 import { FlowSession } from "./flow-control/flow-session.ts"
 import { isCollision, isUndefinedFunction, postgresFailure, sqlStateOf } from "./connection/postgres-failure.ts"
-import { createFunctions } from "./schema/function-use.ts"
 import type { PostgresComponents } from "./postgres-components.ts"
 import { deliver, deliverOrCreate, readInstance, readJournal, uniqueHolder } from "./turns/instance-queries.ts"
 import { keepOrder } from "./reads/change-order.ts"
@@ -91,10 +90,10 @@ export class PostgresCallerTransactions implements CallerTransactions {
       return bad("the client of that transaction is closed; call before you commit and give it back", {}, error)
     if (isUndefinedFunction(error)) {
       // The call does not wait for the functions: callers may hold all connections of the pool until their transactions end.
-      createFunctions(this.#components.database).catch(() => undefined)
+      this.#components.functionUse.createMissing()
       return new PerdureError(
         "STORE_FAILED",
-        "the database lacked functions that this version of perdure calls, and they are created again; roll your transaction back, and try it again",
+        "the database lacked functions that this version of perdure calls, and they are being created again; roll your transaction back, and try it again",
         {
           details: { postgresCode: state },
           cause: error,

@@ -64,7 +64,6 @@ export class PostgresJournalStore implements JournalStore {
       if (row?.["dead"] === true) notifier.notifySelf()
       if (row) clock.noted(sentAt, integer(row, "now"))
       if (offers) await this.#offer(worker, offers)
-      this.#components.functionUse.noteIfDue()
       return
     }
     const row = await this.#database.get(

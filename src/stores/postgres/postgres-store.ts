@@ -79,7 +79,9 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     })
     const row = await database.get("channel.meta", `SELECT secret FROM ${database.schema}.push_channel`)
     await notifier.open(text(row ?? {}, "secret"))
-    const components = createPostgresComponents(database, notifier, clock, new FunctionUse(database, context.log))
+    const functionUse = new FunctionUse(database, context.log)
+    database.onUse = () => functionUse.noteIfDue()
+    const components = createPostgresComponents(database, notifier, clock, functionUse)
     return new PostgresStore(components, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()

@@ -49,6 +49,8 @@ export class Database implements Queries, DatabaseNames {
   /** The schema, quoted. */
   readonly schema: string
   readonly functionSet: FunctionSet
+  /** Called before each statement or transaction of this store. */
+  onUse: () => void = () => undefined
   readonly #pool: PostgresPool
   readonly #types: PgModule["types"]
   readonly #server: string
@@ -174,6 +176,7 @@ export class Database implements Queries, DatabaseNames {
 
   async #use<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
     if (this.closed) throw storeClosedError()
+    this.onUse()
     const work = this.#attempt(fn)
     this.#open.add(work)
     try {

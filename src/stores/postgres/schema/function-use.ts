@@ -10,6 +10,7 @@ const noteHours = 1
 const keepDays = 7
 
 const noteMs = noteHours * 3_600_000
+const retryMs = 60_000
 
 /**
  * Creates the functions that this version of the code calls and the database lacks; replaces no function. If all functions are there and the set was
@@ -51,22 +52,35 @@ export async function missingFunctions(database: Database): Promise<readonly str
 export class FunctionUse {
   readonly #database: Database
   readonly #log: Logger
-  #notedAt = performance.now()
+  #nextNoteAt = performance.now() + noteMs
+  #hasWarned = false
 
   constructor(database: Database, log: Logger) {
     this.#database = database
     this.#log = log
   }
 
-  /** Does nothing if this process has noted the use within the last hour. Nobody waits for the note; if it fails, a later call tries again. */
+  /** Does nothing if this process has noted the use within the last hour. Nobody waits for the note; if it fails, a call a minute later tries again. */
   noteIfDue(): void {
-    const before = this.#notedAt
-    if (performance.now() - before < noteMs) return
-    this.#notedAt = performance.now()
+    const now = performance.now()
+    if (now < this.#nextNoteAt) return
+    this.#nextNoteAt = now + noteMs
     this.#note().catch((error: unknown) => {
-      this.#notedAt = before
-      this.#log.debug("it could not be noted which functions of the database this process uses; trying again", { error })
+      this.#nextNoteAt = now + retryMs
+      this.#warnOnce("it could not be noted which functions of the database this process uses; trying again every minute", error)
     })
+  }
+
+  /** Creates the functions that the database lacks. Nobody waits for them. */
+  createMissing(): void {
+    createFunctions(this.#database).catch((error: unknown) => {
+      this.#log.warn("the functions that this version of perdure calls could not be created", { error })
+    })
+  }
+
+  #warnOnce(message: string, error: unknown): void {
+    this.#log[this.#hasWarned ? "debug" : "warn"](message, { error })
+    this.#hasWarned = true
   }
 
   async #note(): Promise<void> {

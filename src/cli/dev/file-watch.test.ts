@@ -62,6 +62,16 @@ it("watches a folder that is made or renamed, and announces that a folder is gon
   expect(await announced(() => write("src/other/b.ts"))).toBe("src/other/b.ts")
 })
 
+it("watches the new folder when a folder is deleted and made again at once", async () => {
+  const replaceFolder = () => {
+    rmSync(join(folder, "src/steps"), { recursive: true })
+    mkdirSync(join(folder, "src/steps"))
+    write("src/steps/two.ts")
+  }
+  await announced(replaceFolder)
+  expect(await announced(() => write("src/steps/three.ts"))).toBe("src/steps/three.ts")
+})
+
 it("announces changes that come together once", async () => {
   const paths: string[] = []
   paths.push(await announced(() => ["a.ts", "b.ts", "c.ts"].forEach(write)))

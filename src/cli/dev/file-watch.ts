@@ -12,13 +12,18 @@ export interface FileWatchListener {
   onUnwatched(folder: string, error: Error): void
 }
 
+interface FolderWatcher {
+  readonly watcher: FSWatcher
+  readonly identity: string | undefined
+}
+
 /**
  * Announces each change of a file of code below a folder. It watches one folder at a time and leaves out `node_modules` and hidden folders, because a recursive
  * watch would observe all of them.
  */
 export class FileWatch {
   readonly #listener: FileWatchListener
-  readonly #watchers = new Map<string, FSWatcher>()
+  readonly #watchers = new Map<string, FolderWatcher>()
   #timer: NodeJS.Timeout | undefined
   #hasFailed = false
 
@@ -29,7 +34,7 @@ export class FileWatch {
 
   close(): void {
     clearTimeout(this.#timer)
-    for (const watcher of this.#watchers.values()) watcher.close()
+    for (const { watcher } of this.#watchers.values()) watcher.close()
     this.#watchers.clear()
   }
 
@@ -38,7 +43,7 @@ export class FileWatch {
     try {
       const watcher = watch(folder, (_, name) => name !== null && this.#onEvent(folder, join(folder, name)))
       watcher.on("error", () => this.#unwatch(folder))
-      this.#watchers.set(folder, watcher)
+      this.#watchers.set(folder, { watcher, identity: identityOf(folder) })
       for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory() && isWatched(entry.name)) this.#watch(join(folder, entry.name))
     } catch (error) {
       this.#unwatch(folder)
@@ -48,7 +53,7 @@ export class FileWatch {
   }
 
   #unwatch(folder: string): void {
-    for (const [watched, watcher] of this.#watchers) {
+    for (const [watched, { watcher }] of this.#watchers) {
       if (watched !== folder && !watched.startsWith(join(folder, "/"))) continue
       watcher.close()
       this.#watchers.delete(watched)
@@ -58,16 +63,13 @@ export class FileWatch {
   #onEvent(folder: string, path: string): void {
     if (codeExtensions.has(extname(path))) return this.#announce(path)
     if (!isWatched(basename(path)) || path === folder) return
-    const isAlreadyWatched = this.#watchers.has(path)
-    if (isFolder(path)) {
-      if (isAlreadyWatched) return
-      this.#watch(path)
-      this.#announce(path)
-    } else if (isAlreadyWatched) {
-      // The folder was deleted or renamed, and all its code with it.
-      this.#unwatch(path)
-      this.#announce(path)
-    }
+    const watched = this.#watchers.get(path)
+    const identity = identityOf(path)
+    // The watcher of a folder that was deleted and made again reports nothing about the new folder.
+    if (watched?.identity === identity) return
+    if (watched) this.#unwatch(path)
+    if (identity !== undefined) this.#watch(path)
+    this.#announce(path)
   }
 
   #announce(path: string): void {
@@ -86,8 +88,10 @@ function isWatched(name: string): boolean {
   return name !== "node_modules" && !name.startsWith(".")
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+/** What tells a folder from an earlier one at the same path; undefined if there is no folder. A new folder may get the inode of the earlier one. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found?.isDirectory() ? `${found.ino} ${found.birthtimeMs}` : undefined
 }
 
 /** The nearest folder above a file that has a package.json. */

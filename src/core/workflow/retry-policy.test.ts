@@ -71,6 +71,8 @@ test("a jitter alone leaves a function as it is", () => {
 test("what a function answers must be a duration", () => {
   const policy = mergeRetry(() => "soon" as "1s")
   expect(() => nextRetryMs(policy, { failures: 1, error, random: middle })).toThrow(/the retry function's answer: "soon" is not a duration/)
+  const without = mergeRetry(() => null as never)
+  expect(() => nextRetryMs(without, { failures: 1, error, random: middle })).toThrow(/the retry function's answer: null/)
 })
 
 test("a NonRetryableError ends it, whoever's it is and whatever the policy", () => {

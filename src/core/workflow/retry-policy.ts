@@ -104,11 +104,15 @@ export function nextRetryMs(policy: RetryPolicy, { failures, error, random }: Fa
   if (isNonRetryable(error)) return undefined
   if (typeof policy === "function") {
     const answer = policy(error, failures)
-    return typeof answer === "object" ? answer.then(answeredMs) : answeredMs(answer)
+    return isPromise(answer) ? answer.then(answeredMs) : answeredMs(answer)
   }
   if (failures >= policy.maxAttempts) return undefined
   const intervalMs = Math.min(intervalOf(policy, failures), policy.maxMs)
   return Math.round(intervalMs * (1 + policy.jitter * (2 * random() - 1)))
+}
+
+function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"
 }
 
 function answeredMs(answer: Duration | false): number | undefined {

@@ -82,3 +82,16 @@ describe("a process that is killed between a commit and its onEnqueued", () => {
     expect(await engine.get("parent").result()).toBe("done")
   })
 })
+
+it("a process that is killed in the middle of a tick leaves its instances to the next one", async () => {
+  const before = await open()
+  await before.start(job, { id: "a" })
+  await before.get("a").sendEvent("go")
+  await before.close()
+
+  await killedAt("attempt")
+  await using engine = await open()
+  expect((await engine.tick()).processed).toBe(1)
+  await dispatch(engine)
+  expect(await engine.get("a").result()).toBe("done")
+})

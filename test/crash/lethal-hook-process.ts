@@ -9,15 +9,24 @@ const [file = "", wanted = ""] = process.argv.slice(2)
 const onEnqueued = ({ reason }: { reason: string }) => {
   if (reason === wanted) process.kill(process.pid, "SIGKILL")
 }
-const engine = await Perdure.open({ store: sqlite(file), workflows, execute: "ticks", onEnqueued })
+const interceptors = [
+  (_: unknown, next: () => unknown) => {
+    if (wanted === "attempt") process.kill(process.pid, "SIGKILL")
+    return next()
+  },
+]
+const engine = await Perdure.open({ store: sqlite(file), workflows, execute: "ticks", onEnqueued, interceptors })
+async function tickForever(): Promise<never> {
+  for (;;) await engine.tick()
+}
+
 const acts: Readonly<Record<string, () => Promise<unknown>>> = {
   start: () => engine.start(job, { id: "start" }),
   event: () => engine.get("event").sendEvent("go"),
   control: () => engine.get("control").resume(),
   update: () => engine.get("update").update("note", "noted"),
-  child: async () => {
-    for (;;) await engine.tick()
-  },
+  child: tickForever,
+  attempt: tickForever,
 }
 await acts[wanted]?.()
 // Nobody killed it.

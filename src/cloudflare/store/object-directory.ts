@@ -82,8 +82,8 @@ export class ObjectDirectory implements Directory {
     return this.#options.changes.changes(after, limit, instance)
   }
 
-  async latestChange(): Promise<never> {
-    throw notHere()
+  async latestChange(): Promise<string> {
+    return this.#options.changes.latestChange()
   }
 }
 

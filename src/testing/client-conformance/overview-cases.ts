@@ -119,6 +119,17 @@ export function overviewCases(client: CurrentClient): void {
       ])
     })
 
+    it("of one instance come from now on", async () => {
+      const handle = await client().start(patient, { id: "p" })
+      await untilWaiting(handle)
+      const later = handle.changes("latest")[Symbol.asyncIterator]()
+      await later.cursor()
+      const next = later.next()
+      await handle.sendEvent("word", 1)
+      expect(await next).toMatchObject({ done: false, value: { instance: "p", type: "event.received" } })
+      await later.return()
+    })
+
     it("end when the reader stops waiting, and refuse invalid cursors", async () => {
       const iterator = client().changes("latest")[Symbol.asyncIterator]()
       const waiting = iterator.next()

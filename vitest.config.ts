@@ -68,6 +68,7 @@ export default defineConfig({
       project("scale", { include: ["test/scale/*.test.ts"], testTimeout: 600_000 }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
       project("worker", { include: ["test/worker/**/*.test.ts"], testTimeout: 120_000 }),
+      project("side-by-side", { include: ["test/side-by-side/**/*.test.ts"], testTimeout: 30_000, hookTimeout: 180_000 }),
       project("package", { include: ["test/package.test.ts"], testTimeout: 240_000 }),
     ],
   },

@@ -30,6 +30,7 @@ export const suites: readonly Suite[] = [
   { name: "chaos", commands: [vitest("chaos", "--no-file-parallelism")], long: true, lane: realTime },
   { name: "workerd", commands: ["npm test --silent --workspace @perdure/workerd-tests", vitest("worker")], long: true },
   { name: "postgres", commands: [vitest("postgres")] },
+  { name: "side-by-side", commands: [vitest("side-by-side")] },
   { name: "cli", commands: [vitest("cli")] },
   { name: "package", commands: ["npm run --silent package", vitest("package")], long: true, after: ["build"] },
   { name: "simulation", commands: [vitest("simulation")], long: true },

@@ -228,6 +228,7 @@ function interrupted(prefix: string, stepLabel: string, attempt: number): EventB
 }
 
 function attemptError(value: unknown): ShownError {
+  if (value instanceof Error && value.name === "NonRetryableDelayError" && value.cause !== undefined) return shownError(value.cause)
   if (!PerdureError.is(value, "STEP_TIMEOUT")) return shownError(value)
   return { name: "WorkflowTimeoutError", message: `Execution timed out after ${String(value.details["timeoutMs"])}ms` }
 }

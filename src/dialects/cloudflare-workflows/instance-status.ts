@@ -48,7 +48,9 @@ function rollbackOf({ steps, notRolledBack, phase }: InstanceDescription): Pick<
 /** Name and message. An error of a step's attempts is the error that the last attempt threw. */
 export function shownError(error: unknown): { name: string; message: string } {
   if (PerdureError.is(error, "STEP_FAILED") && error.cause !== undefined) return shownError(error.cause)
-  if (typeof error === "object" && error !== null && "message" in error)
-    return { name: String((error as Partial<Error>).name ?? "Error"), message: String(error.message) }
-  return { name: "Error", message: String(error) }
+  if (typeof error !== "object" || error === null || !("message" in error)) return { name: "Error", message: String(error) }
+  const { name = "Error", message } = error as Partial<Error>
+  // Over RPC an error may lose its name: then its message begins with it.
+  const marked = name === "NonRetryableError" ? undefined : /^NonRetryableError:?\s*(.*)$/s.exec(String(message))?.[1]
+  return marked === undefined ? { name: String(name), message: String(message) } : { name: "NonRetryableError", message: marked }
 }

@@ -23,7 +23,8 @@ function isMarkedNonRetryable(error: unknown): boolean {
 }
 
 async function delayOf(delay: WorkflowDelayFunction, input: WorkflowDynamicDelayContext, label: string): Promise<number> {
-  const fail = (why: string) => new NonRetryableDelayError(`The delay function for step "${label}" ${why}`)
+  // The events show what the attempt threw, which is the cause.
+  const fail = (why: string) => new NonRetryableDelayError(`The delay function for step "${label}" ${why}`, { cause: input.error })
   let timer: ReturnType<typeof setTimeout> | undefined
   const tooSlow = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(fail(`did not return within ${delayFunctionMsMax / 1_000} seconds`)), delayFunctionMsMax)

@@ -1,0 +1,23 @@
+import type { WorkflowSpec } from "perdure/cloudflare-workflows"
+import type { Feature, Program } from "./program.ts"
+import { delays } from "./programs/delays.ts"
+import { nonRetryable } from "./programs/non-retryable.ts"
+import { retries } from "./programs/retries.ts"
+import { sleeps } from "./programs/sleeps.ts"
+import { stepsAndResults } from "./programs/steps-and-results.ts"
+import { timeouts } from "./programs/timeouts.ts"
+import { waits } from "./programs/waits.ts"
+
+export const features: readonly Feature[] = [stepsAndResults, retries, delays, timeouts, nonRetryable, sleeps, waits]
+
+export const allPrograms: readonly Program[] = features.flatMap(({ programs }) => programs)
+
+/** All classes by the names of their bindings, with the options of wrangler.jsonc. */
+export const workflowSources: Readonly<Record<string, WorkflowSpec>> = Object.fromEntries(
+  allPrograms.flatMap(({ classes, stepLimit }) =>
+    Object.entries(classes).map(([name, entrypoint]): [string, WorkflowSpec] => [
+      name,
+      { class: entrypoint, name, ...(stepLimit === undefined ? {} : { limits: { steps: stepLimit } }) },
+    ]),
+  ),
+)

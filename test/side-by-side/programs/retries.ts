@@ -1,0 +1,53 @@
+import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers"
+import { NonRetryableError } from "cloudflare:workflows"
+import { note } from "../notebook.ts"
+import { errorText } from "../observation.ts"
+import { type Feature, program } from "../program.ts"
+
+class SecondAttempt extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    return step.do("flaky", { retries: { limit: 2, delay: 20, backoff: "constant" } }, async ({ attempt }) => {
+      note("SecondAttempt", `attempt ${attempt}`)
+      if (attempt === 1) throw new RangeError("not yet")
+      return attempt
+    })
+  }
+}
+
+class AllAttemptsFail extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    await step.do("hopeless", { retries: { limit: 2, delay: 10, backoff: "exponential" } }, async ({ attempt }) => {
+      note("AllAttemptsFail", `attempt ${attempt}`)
+      throw new TypeError(`attempt ${attempt} failed`)
+    })
+  }
+}
+
+class CaughtFailure extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    return step
+      .do("hopeless", { retries: { limit: 0, delay: 10 } }, async () => {
+        throw new SyntaxError("no")
+      })
+      .catch((error: Error) => [error instanceof Error, errorText(error)])
+  }
+}
+
+class NoRetry extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    await step.do("final", async () => {
+      note("NoRetry", "called")
+      throw new NonRetryableError("never again")
+    })
+  }
+}
+
+export const retries: Feature = {
+  title: "Retries and attempts",
+  programs: [
+    program("a failed step is tried again", { SecondAttempt }),
+    program("the error of the last attempt ends the instance", { AllAttemptsFail }),
+    program("workflow code catches the error of a step", { CaughtFailure }),
+    program("a NonRetryableError is not tried again, and keeps its name and message", { NoRetry }),
+  ],
+}

@@ -1,6 +1,6 @@
 // What `import "cloudflare:workers"` is under Node, once perdure/cloudflare-workflows/register or the Vite plugin is loaded.
 
-import { liveObject } from "./dialects/cloudflare-workflows/current-program.ts"
+import { liveObject } from "./dialects/cloudflare-workflows/modules/current-program.ts"
 
 /** The `env` of the program that `openWorkflows` opened last. */
 export const env: Record<string, unknown> = liveObject("env")
@@ -13,5 +13,5 @@ export function waitUntil(promise: Promise<unknown>): void {
   promise.catch((error: unknown) => console.error("a promise given to waitUntil was rejected", error))
 }
 
-export { DurableObject, RpcTarget, WorkerEntrypoint } from "./dialects/cloudflare-workflows/platform-classes.ts"
+export { DurableObject, RpcTarget, WorkerEntrypoint } from "./dialects/cloudflare-workflows/modules/platform-classes.ts"
 export { WorkflowEntrypoint } from "./dialects/cloudflare-workflows/workflow-entrypoint.ts"

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url"
-import { cloudflareModuleUrl } from "./dialects/cloudflare-workflows/cloudflare-modules.ts"
+import { cloudflareModuleUrl } from "./dialects/cloudflare-workflows/modules/cloudflare-modules.ts"
 
 /** What Vite wants of a plugin, as far as this one goes. */
 export interface CloudflareModulesPlugin {

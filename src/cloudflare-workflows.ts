@@ -1,5 +1,5 @@
 import type { Client } from "./client-api/client-api.ts"
-import { setCurrentProgram } from "./dialects/cloudflare-workflows/current-program.ts"
+import { setCurrentProgram } from "./dialects/cloudflare-workflows/modules/current-program.ts"
 import { executionContext } from "./dialects/cloudflare-workflows/execution-context.ts"
 import { program, syncSchedules, type DialectOptions, type WorkflowBindings, type WorkflowSources } from "./dialects/cloudflare-workflows/workflow-program.ts"
 import type { PublicEngine } from "./engine/public-engine.ts"
@@ -83,7 +83,8 @@ export type {
   WorkflowInstanceCreateOptions,
 } from "./dialects/cloudflare-workflows/workflow-binding.ts"
 export type { WorkflowRetention, WorkflowSpec } from "./dialects/cloudflare-workflows/workflow-definition.ts"
-export type { WorkflowInstance, WorkflowInstanceRestartOptions } from "./dialects/cloudflare-workflows/workflow-instance.ts"
+export type { WorkflowInstanceRestartOptions } from "./dialects/cloudflare-workflows/instance-calls.ts"
+export type { WorkflowInstance } from "./dialects/cloudflare-workflows/workflow-instance.ts"
 export type { DialectOptions, WorkflowBindings, WorkflowSources } from "./dialects/cloudflare-workflows/workflow-program.ts"
 export type {
   WorkflowRollbackContext,

@@ -40,7 +40,8 @@ const mayImport: Record<Layer, readonly Layer[]> = {
   stores: ["core", "ports"],
   hosts: ["engine", "ports", "core"],
   dialects: ["engine", "client-api", "core"],
-  http: ["engine", "client-api", "core"],
+  /** The API answers in the words of a dialect, if it is asked to. */
+  http: ["dialects", "engine", "client-api", "core"],
   /** The client shares the wire format of the server. */
   "http-client": ["http", "client-api", "core"],
   observe: ["engine", "client-api", "core"],

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
 import type { Client, InstanceDescription } from "../client-api/client-api.ts"
+import { type RouteVersion, routeVersions } from "./dialects/route-version.ts"
 import { errorAnswer } from "./error-response.ts"
 import { RequestGuard, preflightHeaders } from "./request-guard.ts"
 import { openApiDocument } from "./openapi.ts"
@@ -10,7 +11,7 @@ import { readBody } from "./request-body.ts"
 import type { Answer, Method, Route } from "./route-definition.ts"
 import { allRoutes } from "./routes/all-routes.ts"
 import { documentRoute } from "./routes/service.ts"
-import { type Fields, fromTexts, issuesOf, type JsonSchema, object, type SchemaIssue } from "./schema.ts"
+import { type Fields, fromTexts, issuesOf, type JsonSchema, type SchemaIssue } from "./schema.ts"
 import { type HttpAppOptions, httpSettings, type HttpSettings } from "./settings.ts"
 import { encodeRich, isRichType, plainType, richType } from "./wire-format.ts"
 
@@ -62,21 +63,24 @@ class HttpApi {
   }
 
   handler(route: Route): (context: Context) => Promise<Response> {
-    const query = object(route.query ?? {}).json
+    const versionOf = routeVersions(route)
     const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name)
     const paramsOf = (context: Context) => Object.fromEntries(names.map((name, index) => [name, context.req.param(`p${index}`) ?? ""]))
     return async (context) => {
       const request = context.req.raw
+      const version = versionOf(request.url)
       try {
-        return await this.#handle(route, query, context, paramsOf(context))
+        return await this.#handle(version, context, paramsOf(context))
       } catch (error) {
-        return this.fail(error, request)
+        return this.fail(version.dialect?.errorOf(error) ?? error, request)
       }
     }
   }
 
-  async #handle(route: Route, querySchema: JsonSchema, context: Context, params: Readonly<Record<string, string>>): Promise<Response> {
+  async #handle({ route, querySchema, dialect }: RouteVersion, context: Context, given: Readonly<Record<string, string>>): Promise<Response> {
     const request = context.req.raw
+    const { workflow, id } = given
+    const params = dialect && workflow !== undefined && id !== undefined ? { ...given, id: dialect.nativeId(workflow, id) } : given
     this.#guard.checkHost(request)
     const isStream = Object.values(route.answers).some(({ type }) => type !== undefined)
     if (route.method !== "GET" || isStream) this.#guard.checkOrigin(request)
@@ -101,7 +105,7 @@ class HttpApi {
     }
     const late = needsBody ? await permit(input.body) : undefined
     if (late) return this.#finish(late, request)
-    if (params["workflow"] !== undefined && params["id"] !== undefined) await checkBelongs(params["workflow"], describe)
+    if (workflow !== undefined && id !== undefined) await checkBelongs(workflow, describe)
     const isHead = request.method === "HEAD"
     const answer = await route.handle({
       client: this.#client,

@@ -1,5 +1,6 @@
 import { messageOf } from "../core/values/error-text.ts"
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
+import { DialectError } from "./dialects/dialect-error.ts"
 import { encodeDocument } from "./plain-body.ts"
 import type { Answer } from "./route-definition.ts"
 import { statusOfCode } from "./status-codes.ts"
@@ -38,6 +39,7 @@ export interface PublicError {
 
 /** An error as callers may see it. An error of the server has its code, a plain sentence and the id under which the log has the full error. */
 export function publicError(error: unknown, id: () => string): PublicError {
+  if (error instanceof DialectError) return { status: error.status, error: { code: error.code, message: error.message } }
   const isOurs = PerdureError.is(error)
   const status = (isOurs ? statusOfCode[error.code] : undefined) ?? 500
   if (isOurs && (status < 500 || publicCodes.has(error.code))) {

@@ -1,5 +1,6 @@
 import type { AnswerSpec, Route } from "./route-definition.ts"
 import type { Fields, JsonSchema } from "./schema.ts"
+import { documentedRoute } from "./dialects/route-version.ts"
 import { errorBody } from "./response-schemas.ts"
 import { plainType, richType } from "./wire-format.ts"
 
@@ -16,7 +17,7 @@ export function openApiDocument(routes: readonly Route[], options: { readonly is
     return { $ref: `#/components/schemas/${title}` }
   }
   const paths: Record<string, Record<string, object>> = {}
-  for (const route of routes) {
+  for (const route of routes.map(documentedRoute)) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}")
     const operations = (paths[path] ??= {})
     operations[route.method.toLowerCase()] = operationOf(route, refer, options.isTokenNeeded)

@@ -18,7 +18,7 @@ const instantMs = integer({ description: "milliseconds since 1970" })
 export const instant = either([number(), string({ format: "date-time" })], "milliseconds since 1970, or an ISO 8601 time")
 export const duration = either([number({ minimum: 0 }), string()], "milliseconds, or a number with a unit: 30s, 5m, 24h")
 
-const summaryFields = {
+export const summaryFields = {
   id: string(),
   type: string(),
   version: string(),
@@ -52,23 +52,21 @@ const step = object(
   "Step",
 )
 
-export const description = object(
-  {
-    ...summaryFields,
-    incarnation: string(),
-    attempt: integer(),
-    payload: optional(anything()),
-    result: optional(anything()),
-    error: optional(anything()),
-    parentId: optional(string()),
-    schedule: optional(object({ id: string(), scheduledAt: instantMs })),
-    retention: optional(object({ completed: optional(integer()), failed: optional(integer()) })),
-    notRolledBack: optional(list(string())),
-    bufferedEvents: optional(list(object({ type: string(), count: integer() }))),
-    steps: list(step),
-  } satisfies Fields<InstanceDescription>,
-  "Instance",
-)
+export const descriptionFields = {
+  ...summaryFields,
+  incarnation: string(),
+  attempt: integer(),
+  payload: optional(anything()),
+  result: optional(anything()),
+  error: optional(anything()),
+  parentId: optional(string()),
+  schedule: optional(object({ id: string(), scheduledAt: instantMs })),
+  retention: optional(object({ completed: optional(integer()), failed: optional(integer()) })),
+  notRolledBack: optional(list(string())),
+  bufferedEvents: optional(list(object({ type: string(), count: integer() }))),
+  steps: list(step),
+} satisfies Fields<InstanceDescription>
+export const description = object(descriptionFields, "Instance")
 
 export const control = object(
   {

@@ -25,6 +25,16 @@ export interface Route {
   /** The workflows that the body names, for `authorize`. */
   readonly workflowsOf?: (body: unknown) => readonly string[]
   readonly handle: (call: Call<string, Fields, unknown>) => Promise<Answer | Response>
+  /** The route in the words of other APIs, by the value of the query parameter `dialect`. */
+  readonly dialects?: Readonly<Record<string, RouteDialect>>
+}
+
+/** What a dialect changes at a route. The handler gets the native id of the instance. */
+export interface RouteDialect extends Pick<Route, "query" | "body" | "answers" | "handle"> {
+  /** The native id of an instance, for the id in the path. */
+  readonly nativeId: (workflow: string, id: string) => string
+  /** The error as the dialect gives it. */
+  readonly errorOf: (error: unknown) => unknown
 }
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"

@@ -3,6 +3,8 @@
 import { PerdureError } from "perdure"
 import { createHttpApp } from "perdure/http"
 import { createTestEngine, type TestEngine } from "perdure/testing"
+import { nativeId } from "../../src/dialects/cloudflare-workflows/instance-id.ts"
+import { documentedRoute } from "../../src/http/dialects/route-version.ts"
 import type { Route } from "../../src/http/route-definition.ts"
 import { allRoutes } from "../../src/http/routes/all-routes.ts"
 import { issuesOf, type JsonSchema } from "../../src/http/schema.ts"
@@ -12,7 +14,7 @@ import { overriding } from "../../src/engine/method-overrides.ts"
 import { counter, workflows } from "../http-api.ts"
 import type { Fault, GeneratedRequest } from "./request-generator.ts"
 
-const routes: ReadonlyMap<string, Route> = new Map(allRoutes.map((route) => [route.name, route]))
+const routes: ReadonlyMap<string, Route> = new Map(allRoutes.map((route) => [route.name, documentedRoute(route)]))
 const hangMs = 20_000
 
 /** Counts the outcomes of requests, by operation. */
@@ -88,7 +90,7 @@ export class FuzzedApi {
   }
 
   async #made({ operation, fault, pick, query, body, isRich, isHead, junk }: GeneratedRequest): Promise<{ url: string; init: RequestInit; method: string }> {
-    const values = await this.#valuesFor(operation.name, pick)
+    const values = await this.#valuesFor(operation.name, pick, query["dialect"] === "cloudflare")
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(fault === "path" ? junk.text : (values[name] ?? "none")))
     const search = new URLSearchParams()
     for (const [name, value] of Object.entries(query)) search.append(name, Array.isArray(value) ? value.join(",") : String(value))
@@ -112,7 +114,7 @@ export class FuzzedApi {
   }
 
   /** Values for the parameters of a path, with which the request can succeed. */
-  async #valuesFor(operation: string, pick: number): Promise<Record<string, string>> {
+  async #valuesFor(operation: string, pick: number, isCloudflare: boolean): Promise<Record<string, string>> {
     if (operation.includes("Schedule")) {
       const id = `schedule-${pick % 3}`
       await this.#engine.schedules.create(id, { workflow: counter, every: "1h", input: 1, paused: true, overlap: "allow", ifExists: "update" })
@@ -120,7 +122,7 @@ export class FuzzedApi {
     }
     const isToBeEnded = operation.startsWith("deleteInstance")
     const id = `${isToBeEnded ? "ended" : "live"}-${pick % 4}`
-    const handle = await this.#engine.start(counter, { id, input: 1, ifExists: "return" })
+    const handle = await this.#engine.start(counter, { id: isCloudflare ? nativeId("counter", id) : id, input: 1, ifExists: "return" })
     await this.#engine.settle()
     const isEnded = ["completed", "failed", "cancelled", "terminated"].includes(await handle.status())
     if (isToBeEnded && !isEnded) await handle.terminate()

@@ -145,13 +145,18 @@ const meanings: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   maxSteps: fc.integer({ min: 1, max: 5 }),
   concurrency: fc.constantFrom(1, 3, "Infinity", [2], [null]),
   rateLimit: fc.constant(undefined),
+  dialect: fc.constant("cloudflare"),
   instances: fc.array(fc.record({ type: fc.constantFrom("counter", "failing"), payload: fc.nat(9) }), { maxLength: 4 }),
 }
 
 function queryOf({ query }: Operation): fc.Arbitrary<Record<string, unknown>> {
-  return fc
-    .record(Object.fromEntries(query.map(({ name, schema }) => [name, fc.option(meanings[name] ?? arbitraryOf(schema), { nil: undefined, freq: 1 })])))
-    .map(present)
+  return (
+    fc
+      .record(Object.fromEntries(query.map(({ name, schema }) => [name, fc.option(meanings[name] ?? arbitraryOf(schema), { nil: undefined, freq: 1 })])))
+      .map(present)
+      // The statuses of the two are named differently, and the document does not say which go together.
+      .map(({ status, ...query }) => (query["dialect"] === undefined && status !== undefined ? { ...query, status } : query))
+  )
 }
 
 function bodyOf({ name }: Operation, schema: JsonSchema): fc.Arbitrary<unknown> {

@@ -25,6 +25,7 @@ export default defineConfig({
         durableObjects: {
           BARE: { className: "BareObject", useSQLite: true },
           APART: { className: "ApartRunner", useSQLite: true },
+          DIALECT_RUNNER: { className: "DialectRunner", useSQLite: true },
           FAULTY: { className: "FaultyRunner", useSQLite: true },
           BED: { className: "BedRunner", useSQLite: true },
           WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers"
 
 export { ApartRunner } from "./apart-runner.ts"
+export { DialectRunner } from "./dialect-runner.ts"
 export { FaultyRunner } from "./faulty-runner.ts"
 export { BedRunner } from "./object-bed.ts"
 export { WorkflowRunner } from "./sample-runner.ts"

@@ -26,12 +26,25 @@ const names = {
   terminated: "terminated",
 } as const satisfies Record<InstanceDescription["status"], InstanceStatus["status"]>
 
+/** The words for what an instance is doing. */
+export const statusNames = ["queued", "running", "paused", "errored", "terminated", "complete", "waiting", "waitingForPause", "rollingBack"] as const
+
+/** The native statuses that are shown by this word; none for a word that stands for a phase. */
+export function nativeStatusesOf(name: string): readonly InstanceDescription["status"][] {
+  return (Object.keys(names) as InstanceDescription["status"][]).filter((status) => names[status] === name)
+}
+
+/** What the instance is doing, in one word. */
+export function statusName({ status, phase }: Pick<InstanceDescription, "status" | "phase">): (typeof statusNames)[number] {
+  return phase === "pausing" ? "waitingForPause" : phase === "rollingBack" ? "rollingBack" : names[status]
+}
+
 /** The native state of an instance in the words of Cloudflare Workflows. A stalled instance is `paused`, with an error that says what to do. */
 export function instanceStatus(instance: InstanceDescription): InstanceStatus {
-  const { status, phase, result, error } = instance
+  const { status, result, error } = instance
   const hasError = status === "failed" || status === "stalled"
   return {
-    status: phase === "pausing" ? "waitingForPause" : phase === "rollingBack" ? "rollingBack" : names[status],
+    status: statusName(instance),
     output: status === "completed" ? (result ?? null) : null,
     ...(hasError ? { error: shownError(error) } : undefined),
     ...rollbackOf(instance),

@@ -1,12 +1,14 @@
-import type { BatchItem, BatchResult, Client } from "../../client-api/client-api.ts"
+import type { BatchResult, Client } from "../../client-api/client-api.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import { checkCreatableId, isAddressableId, isCreatableId, nativeId } from "./instance-id.ts"
 import { runningWorkflow } from "./running-code.ts"
 import { asStep } from "./step-call.ts"
 import { nativeRetention, type WorkflowRetention } from "./workflow-definition.ts"
-import { refused } from "./workflow-errors.ts"
-import { deleteInstance, type InstancePlace, withKnownErrors, WorkflowInstance } from "./workflow-instance.ts"
+import { alreadyExists, refused } from "./workflow-errors.ts"
+import { batchErrors, batchMax, startEachOnce } from "./instance-batch.ts"
+import { deleteInstance, withKnownErrors } from "./instance-calls.ts"
+import { type InstancePlace, WorkflowInstance } from "./workflow-instance.ts"
 
 /** Options of `create`. */
 export interface WorkflowInstanceCreateOptions<Params = unknown> {
@@ -52,14 +54,6 @@ export interface WorkflowBatchDeleteResult {
   errors: { id: string; code: number; message: string }[]
 }
 
-const batchMax = 100
-const batchErrors = {
-  exists: { code: 10405, message: "workflows.api.error.instance.already_exists" },
-  twice: { code: 10415, message: "workflows.api.error.instance.duplicate_in_batch" },
-  notFound: { code: 10400, message: "workflows.api.error.instance.not_found" },
-  internal: { code: 10001, message: "workflows.api.error.internal_server" },
-}
-
 /** The binding of one workflow: creates its instances, and finds them. */
 export class WorkflowBinding<Params = unknown> {
   readonly #place: InstancePlace
@@ -87,7 +81,7 @@ export class WorkflowBinding<Params = unknown> {
       if (ctx) await ctx.startChild(this.#definition, { ...start, onParentEnd: "abandon" } as never)
       else await (await this.#place.client()).start(this.#definition, start as never)
     } catch (error) {
-      if (PerdureError.is(error, "ID_EXISTS")) throw refused("instance.already_exists", `Workflow instance with id "${id}" already exists`)
+      if (PerdureError.is(error, "ID_EXISTS")) throw alreadyExists(id)
       throw error
     }
     return new WorkflowInstance(this.#place, id)
@@ -113,18 +107,14 @@ export class WorkflowBinding<Params = unknown> {
   }
 
   async #startBatch(wanted: readonly (WorkflowInstanceCreateOptions & { id: string })[]): Promise<readonly ("created" | "exists" | "twice" | "internal")[]> {
-    const first = new Map(wanted.toReversed().map(({ id }, index) => [id, wanted.length - 1 - index]))
-    const items = wanted.filter(({ id }, index) => first.get(id) === index)
-    const starts: BatchItem[] = items.map(({ id, params, retention }) => ({
+    const items = wanted.map(({ id, params, retention }) => ({
       workflow: this.#definition,
       id: nativeId(this.#place.workflow, id),
       input: params ?? {},
       ...nativeRetention(retention),
     }))
-    const client = await this.#place.client()
-    const started = await client.startBatch<(AnyWorkflow | string)[]>(starts)
-    const outcomes = new Map(items.map(({ id }, index) => [id, outcomeOf(started[index])]))
-    return wanted.map(({ id }, index) => (first.get(id) === index ? (outcomes.get(id) ?? "internal") : "twice"))
+    const results = await startEachOnce(await this.#place.client(), items)
+    return results.map((result) => (result === "twice" ? "twice" : outcomeOf(result)))
   }
 
   /** Deletes each instance once, whatever it is doing. The result has an entry for each id that was given. */
@@ -160,9 +150,9 @@ export class WorkflowBinding<Params = unknown> {
   }
 }
 
-function outcomeOf(result: BatchResult | undefined): "created" | "exists" | "internal" {
-  if (result?.created) return "created"
-  return result?.error.code === "ID_EXISTS" ? "exists" : "internal"
+function outcomeOf(result: BatchResult): "created" | "exists" | "internal" {
+  if (result.created) return "created"
+  return result.error.code === "ID_EXISTS" ? "exists" : "internal"
 }
 
 function checkedList(instances: WorkflowInstanceCreateOptions[]): WorkflowInstanceCreateOptions[] {

@@ -37,3 +37,4 @@ export function refused(code: string, message: string): WorkflowError {
 }
 
 export const instanceNotFound = () => new Error("instance.not_found")
+export const alreadyExists = (id: string) => refused("instance.already_exists", `Workflow instance with id "${id}" already exists`)

@@ -1,4 +1,5 @@
 import type { Route } from "../route-definition.ts"
+import { withCloudflareDialect } from "../dialects/cloudflare-dialect.ts"
 import { controlRoutes } from "./controls.ts"
 import { eventRoutes, eventsOfWorkflow } from "./events.ts"
 import { instanceRoutes, instancesOfWorkflow } from "./instances.ts"
@@ -33,13 +34,13 @@ function longForm(route: Route): Route {
 
 const shortRoutes = [...instanceRoutes, ...controlRoutes, ...eventRoutes, ...outcomeRoutes, ...streamRoutes]
 
+const longRoutes = [...instancesOfWorkflow, ...shortRoutes.filter(({ name }) => withLongForm.has(name)).map(longForm), ...eventsOfWorkflow]
+
 /** A route with a fixed path comes before a route with a parameter at the same place. */
 export const allRoutes: readonly Route[] = [
-  ...serviceRoutes,
+  ...serviceRoutes.map(withCloudflareDialect),
   ...shortRoutes,
-  ...instancesOfWorkflow,
-  ...shortRoutes.filter(({ name }) => withLongForm.has(name)).map(longForm),
-  ...eventsOfWorkflow,
+  ...longRoutes.map(withCloudflareDialect),
   ...scheduleRoutes,
   ...limitRoutes,
 ]

@@ -29,7 +29,7 @@ export const newInstance = { id: optional(string()), payload, ...startFields } s
 const startBody = object({ type: string({ description: "the name of the workflow" }), ...newInstance }, "NewInstance")
 const startOfWorkflow = object(newInstance, "NewInstanceOfWorkflow")
 
-const filters = {
+export const filters = {
   status: optional(list(status)),
   tag: optional(string()),
   queue: optional(string()),
@@ -39,7 +39,7 @@ const filters = {
   idPrefix: optional(string()),
 } satisfies Record<Exclude<keyof ListFilter, "workflow" | "limit" | "cursor" | "order">, Schema<unknown>>
 export const paging = { limit: optional(integer({ minimum: 1, maximum: 1_000 })), cursor: optional(string()) }
-const order = optional(oneOf(["newest", "oldest"]))
+export const order = optional(oneOf(["newest", "oldest"]))
 const page = { type: string(), instances: list(summary), cursor: optional(string()), hasNextPage: boolean() }
 
 /** The options of a start, out of a body. */
@@ -47,7 +47,7 @@ export function startOptions({ payload: input, ...options }: InferFields<typeof 
   return { ...(options as StartOptions<unknown>), ...(input === undefined ? undefined : { input }) }
 }
 
-async function start(client: Client, type: string, body: InferFields<typeof newInstance>): Promise<Answer> {
+export async function start(client: Client, type: string, body: InferFields<typeof newInstance>): Promise<Answer> {
   if (body.ifExists === "return") return startOrGet(client, type, body)
   const handle = await client.start(type, startOptions(body))
   return created({ id: handle.id, type, status: await handle.status() })
@@ -68,7 +68,7 @@ async function startAll(client: Client, items: readonly BatchItem[], log: HttpSe
   })
 }
 
-function itemError(error: PerdureError, log: HttpSettings["log"]): object {
+export function itemError(error: PerdureError, log: HttpSettings["log"]): object {
   const id = crypto.randomUUID()
   const { status, error: shown } = publicError(error, () => id)
   if (status >= 500) log.error(`an item of a batch failed (${id})`, { id, error })

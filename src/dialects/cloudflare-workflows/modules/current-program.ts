@@ -1,4 +1,4 @@
-import { PerdureError } from "../../core/errors.ts"
+import { PerdureError } from "../../../core/errors.ts"
 
 /**
  * What `env` and `exports` of `cloudflare:workers` are outside of Cloudflare: those of the program that `openWorkflows` opened last. Each access asks

@@ -1,3 +1,4 @@
+import type { DueTimes } from "./runner/due-times.ts"
 import type { WorkflowSource } from "../core/workflow/workflow-source.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
@@ -26,6 +27,8 @@ export interface EngineSpec {
   readonly role?: StoreRole
   /** The engine executes no more than this. */
   readonly budget?: WorkBudget
+  /** Changes when timers are due, for tests. */
+  readonly dueTimes?: DueTimes
 }
 
 /** The components that exist before the listeners of an engine are constructed. */

@@ -31,7 +31,10 @@ export interface CoreKind<W extends Worker> {
 
 /** Opens the store and constructs the components that work on it. */
 export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<CreatedCore<W>> {
-  const requested = kind.settings(engineSettings(spec.options, { codecs: payloadCodecs(spec.options), budget: spec.budget }), spec.options)
+  const requested = kind.settings(
+    engineSettings(spec.options, { codecs: payloadCodecs(spec.options), budget: spec.budget, dueTimes: spec.dueTimes }),
+    spec.options,
+  )
   const { workflows } = spec
   const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, requested.limits, requested.queues)
   const opened = await spec.store.open({

@@ -3,6 +3,7 @@ import { durationMs, type Duration } from "../core/time/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkQueue, defaultLimits, type Limits } from "../core/workflow/input-limits.ts"
 import type { PayloadCodecs, PayloadCodec } from "../core/values/payload-codecs.ts"
+import type { DueTimes } from "./runner/due-times.ts"
 import type { EnqueuedHook } from "./enqueued-hook.ts"
 import type { StepContext } from "../core/workflow/context.ts"
 import { checkRetry, type RetryOptions } from "../core/workflow/retry-policy.ts"
@@ -74,6 +75,8 @@ export interface InterceptedStep {
   readonly name: string
   /** Counts from 1, also across crashes. */
   readonly attempt: number
+  /** The timeout of the attempt in milliseconds. Absent: it has none. */
+  readonly timeoutMs?: number
   /** The context of the step's function. */
   readonly context: StepContext
 }
@@ -103,6 +106,8 @@ export interface EngineSettings {
   readonly interceptors: readonly StepInterceptor[]
   readonly execute: "always" | "ticks"
   readonly budget: WorkBudget | undefined
+  /** Undefined: timers are due when the code wants them. */
+  readonly dueTimes: DueTimes | undefined
 }
 
 /** How much a worker may do in all: the bounds of a tick. */
@@ -113,7 +118,10 @@ export interface WorkBudget {
 }
 
 /** Checks the options of an engine, and fills in the defaults. The options of a shared store keep their defaults here: see `sharedStoreSettings`. */
-export function engineSettings(options: EngineOptions, { codecs, budget }: Partial<Pick<EngineSettings, "codecs" | "budget">> = {}): EngineSettings {
+export function engineSettings(
+  options: EngineOptions,
+  { codecs, budget, dueTimes }: Partial<Pick<EngineSettings, "codecs" | "budget" | "dueTimes">> = {},
+): EngineSettings {
   if (options.retry !== undefined) checkRetry(options.retry)
   checkCount("maxRecoveries", options.maxRecoveries, 0)
   checkCount("maxConcurrentSteps", options.maxConcurrentSteps, 1)
@@ -140,6 +148,7 @@ export function engineSettings(options: EngineOptions, { codecs, budget }: Parti
     interceptors: options.interceptors ?? [],
     execute: "always",
     budget,
+    dueTimes,
   }
 }
 

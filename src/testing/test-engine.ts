@@ -8,8 +8,7 @@ import { isTerminal } from "../core/journal/status.ts"
 import type { AnyWorkflow, EventMap, HandlersOf } from "../core/workflow/workflow.ts"
 import type { WorkflowSource } from "../core/workflow/workflow-source.ts"
 import { Engine } from "../engine/engine.ts"
-import type { Client, EventArguments, ForkOptions, Handle, ResultOptions, SendOrStartOptions, StartOptions } from "../client-api/client-api.ts"
-import { InstanceHandle } from "../client-api/instance-handle.ts"
+import type { Client, EventArguments, Handle, SendOrStartOptions, StartOptions } from "../client-api/client-api.ts"
 import { CheckedSchedules } from "../client-api/checked-schedules.ts"
 import type { ScheduleClient } from "../client-api/schedule-client.ts"
 import { StoredSchedules } from "../engine/schedules/stored-schedules.ts"
@@ -23,7 +22,10 @@ import { memory } from "../stores/memory/memory-provider.ts"
 import { AwaitedResults } from "./awaited-results.ts"
 import { KeptStore } from "./kept-store.ts"
 import { StoreCalls } from "./store-calls.ts"
+import { type PassingTimers, PassingTimersTable, type PassOptions } from "./passing-timers.ts"
 import { type MockOptions, StepMocks, type Mock } from "./step-mocks.ts"
+import { untilHolds } from "./skip-until.ts"
+import { TestHandle } from "./test-handle.ts"
 
 /** Options of `createTestEngine`: the workflows, and the options of an engine. */
 export interface TestEngineOptions extends EngineOptions {
@@ -69,6 +71,7 @@ export class TestEngine implements AsyncDisposable {
   /** Keeps a store open that would lose everything in a crash. */
   readonly #kept: KeptStore | undefined
   readonly #mocks = new StepMocks()
+  readonly #passing = new PassingTimersTable()
   readonly #calls = new StoreCalls()
   readonly #callsOfOthers = new StoreCalls()
   /** Other users have opened the store: their calls may be what an instance waits for. */
@@ -117,6 +120,7 @@ export class TestEngine implements AsyncDisposable {
       host: this.host,
       store: this.#store,
       workflows: this.#workflows,
+      dueTimes: this.#passing.dueTimes(() => this.host.now()),
       options: { lease: "52w", sweep: "52w", ...rest, interceptors: [(step, next) => this.#mocks.intercept(step, next), ...(rest.interceptors ?? [])] },
     })
   }
@@ -204,6 +208,25 @@ export class TestEngine implements AsyncDisposable {
     throw new PerdureError("STALLED", `instance "${id}" does not end when only time passes: ${why.because.join("; ")}`)
   }
 
+  /**
+   * Moves time from timer to timer until the condition holds. Steps that run keep time from moving for up to a second of real time. Throws `NOTHING_MOVES`
+   * if the condition does not hold after twenty years.
+   */
+  skipUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
+    return this.#results.during(() =>
+      untilHolds(condition, {
+        settle: () => this.#settle(),
+        isAtRest: () => this.#isAtRest,
+        now: () => this.host.now(),
+        moveTime: async () => {
+          const at = this.host.nextTimerAt()
+          if (at !== undefined) await this.host.advanceTo(at, () => this.#settle())
+          return at !== undefined
+        },
+      }),
+    )
+  }
+
   /** Waits until the engine is idle: only time or an outside call can change something. */
   settle(): Promise<void> {
     return this.#results.during(() => this.#settle())
@@ -251,15 +274,23 @@ export class TestEngine implements AsyncDisposable {
 
   /**
    * Replaces the function of a step: with a value, an error to throw, or another function. The newest replacement wins. `close` throws `UNKNOWN_STEP` if
-   * instances of the workflow ran and none of them asked for the step.
+   * instances of the workflow ran and none of them asked for the step. Dispose of the answer to remove the replacement.
    */
   mockStep<W extends AnyWorkflow | string>(
     workflow: W,
     step: W extends AnyWorkflow ? StepReference<HandlersOf<W>> : string,
     mock: Mock,
     options: MockOptions = {},
-  ): void {
-    this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options)
+  ): Disposable {
+    return this.#mocks.add(nameOf(workflow), step, mock, options)
+  }
+
+  /**
+   * Lets sleeps end, steps try again, or waits time out as soon as they begin, without moving time. It applies to what begins from now on. Dispose of the
+   * answer to end this.
+   */
+  passAtOnce(workflow: AnyWorkflow | string, what: PassingTimers, options: PassOptions = {}): Disposable {
+    return this.#passing.add(nameOf(workflow), what, options)
   }
 
   /** Drops everything in memory, like the death of a process, and opens the engine again. Give other workflows to simulate a deploy. */
@@ -341,42 +372,8 @@ export class TestEngine implements AsyncDisposable {
   }
 }
 
-/** A handle that outlives crashes. */
-class TestHandle extends InstanceHandle {
-  readonly #engine: () => Engine
-  readonly #crashing: () => Promise<void> | undefined
-
-  readonly #results: AwaitedResults
-
-  constructor(current: () => Engine, crashing: () => Promise<void> | undefined, results: AwaitedResults, id: string) {
-    super(() => current().calls, id)
-    this.#results = results
-    this.#engine = current
-    this.#crashing = crashing
-  }
-
-  override async fork(options: ForkOptions): Promise<Handle> {
-    await super.fork(options)
-    return new TestHandle(this.#engine, this.#crashing, this.#results, options.id)
-  }
-
-  override result(options: ResultOptions = {}): Promise<unknown> {
-    return this.#results.watch(this.id, this.#result(options))
-  }
-
-  async #result(options: ResultOptions): Promise<unknown> {
-    for (;;) {
-      const engine = this.#engine()
-      try {
-        return await super.result(options)
-      } catch (error) {
-        if (!PerdureError.is(error, "ENGINE_CLOSED")) throw error
-        await this.#crashing()
-        await new Promise<void>((resolve) => macrotask(resolve))
-        if (this.#engine() === engine) throw error
-      }
-    }
-  }
+function nameOf(workflow: AnyWorkflow | string): string {
+  return typeof workflow === "string" ? workflow : workflow.name
 }
 
 /** Replays a recorded journal against workflow code. Throws if the two disagree, and names both sides. Runs no step. */

@@ -241,9 +241,8 @@ export class ObjectBed {
     }
   }
 
-  mockStep: TestEngine["mockStep"] = (workflow, step, mock, options) => {
+  mockStep: TestEngine["mockStep"] = (workflow, step, mock, options) =>
     this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options ?? {})
-  }
 
   /** Aborts all objects, and fires the alarms that would wake them later. */
   async crash({ workflows }: { readonly workflows?: BedOptions["workflows"] } = {}): Promise<void> {

@@ -1,3 +1,4 @@
+import type { TimerAsk } from "./due-times.ts"
 import type { AskRequest } from "../../core/execution/ask.ts"
 import { Payload } from "../../core/values/value-codec.ts"
 import type { Execution } from "../../core/execution/execution.ts"
@@ -89,20 +90,28 @@ export class AskRecorder {
     }
     const { now } = this.#writer
     if (request.kind === "sleep") {
-      this.#runner.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now), ...(request.until && { until: true }) })
+      const wakeAt = this.#dueAt("sleep", request.id, request.wakeAt(now))
+      this.#runner.record({ type: "sleep.started", id: request.id, wakeAt, ...(request.until && { until: true }) })
       return undefined
     }
     const { id, event, timeoutMs } = request
+    const wantedAt = now + (timeoutMs ?? Infinity)
+    const timeoutAt = this.#dueAt("timeout", id, wantedAt)
     this.#runner.record({
       type: "wait.started",
       id,
       ...(event === undefined ? undefined : { event }),
-      ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }),
+      ...(timeoutAt === Infinity ? undefined : { timeoutAt }),
     })
-    const match = event === undefined ? undefined : matchForWait(this.#state, id, event)
+    // A wait that a test makes time out does not take an event either that came before.
+    const match = event === undefined || timeoutAt < wantedAt ? undefined : matchForWait(this.#state, id, event)
     if (match === undefined) return undefined
     this.#runner.settle(match)
     return "answered"
+  }
+
+  #dueAt(kind: TimerAsk["kind"], id: string, dueAt: number): number {
+    return this.#context.settings.dueTimes?.({ kind, workflow: this.#runner.workflow.name, instance: this.#runner.id, id }, dueAt) ?? dueAt
   }
 
   #recordNote(note: Note): void {

@@ -1,5 +1,6 @@
 import { Asker, type AskRequest, type AskSink, type DoAsk } from "../../core/execution/ask.ts"
 import type { Payload } from "../../core/values/value-codec.ts"
+import { durationMs } from "../../core/time/duration.ts"
 import type { Asks, StepContext } from "../../core/workflow/context.ts"
 import type { OpenStep } from "../../core/journal/open-operations.ts"
 import { idempotencyKey } from "../../core/workflow/idempotency-key.ts"
@@ -209,10 +210,11 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     const { context, identity } = this.#owner
     const { interceptors } = context.settings
     const stepContext = new AttemptContext(this)
-    const { id } = this.ask
+    const { id, options } = this.ask
     if (interceptors.length === 0) return this.#run(stepContext)
     const { id: instance, workflow, version } = identity
-    const step = { instance, workflow, version, id, name: stepName(id), attempt: this.number, context: stepContext }
+    const timeout = options?.timeout === undefined ? undefined : { timeoutMs: durationMs(options.timeout) }
+    const step = { instance, workflow, version, id, name: stepName(id), attempt: this.number, ...timeout, context: stepContext }
     const pass = (index: number): unknown => {
       const interceptor = interceptors[index]
       return interceptor ? interceptor(step, () => pass(index + 1)) : this.#run(stepContext)

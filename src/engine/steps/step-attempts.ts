@@ -339,7 +339,9 @@ export class StepAttempts implements AttemptOwner {
     const value = Payload.ofError("error" in retry ? retry.error : failure.error, options?.sensitive)
     const base = { type: "step.failed", id, attempt, value } as const
     if (retry.delayMs === undefined || this.#mayNotRetry(step, failure)) return base
-    const retryAt = this.#writer.now + retry.delayMs
+    const wantedAt = this.#writer.now + retry.delayMs
+    const { workflow, id: instance } = this.identity
+    const retryAt = this.context.settings.dueTimes?.({ kind: "retry", workflow, instance, id }, wantedAt) ?? wantedAt
     const deadlineAt = options?.deadline === undefined ? Infinity : firstAt + durationMs(options.deadline)
     return retryAt > deadlineAt ? base : { ...base, retryAt }
   }

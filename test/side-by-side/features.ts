@@ -1,14 +1,32 @@
 import type { WorkflowSpec } from "perdure/cloudflare-workflows"
 import type { Feature, Program } from "./program.ts"
+import { bindings } from "./programs/bindings.ts"
+import { children } from "./programs/children.ts"
 import { delays } from "./programs/delays.ts"
+import { lifecycle } from "./programs/lifecycle.ts"
 import { nonRetryable } from "./programs/non-retryable.ts"
+import { restarts } from "./programs/restarts.ts"
 import { retries } from "./programs/retries.ts"
+import { rollbacks } from "./programs/rollbacks.ts"
 import { sleeps } from "./programs/sleeps.ts"
 import { stepsAndResults } from "./programs/steps-and-results.ts"
 import { timeouts } from "./programs/timeouts.ts"
 import { waits } from "./programs/waits.ts"
 
-export const features: readonly Feature[] = [stepsAndResults, retries, delays, timeouts, nonRetryable, sleeps, waits]
+export const features: readonly Feature[] = [
+  stepsAndResults,
+  retries,
+  delays,
+  timeouts,
+  nonRetryable,
+  sleeps,
+  waits,
+  rollbacks,
+  bindings,
+  children,
+  lifecycle,
+  restarts,
+]
 
 export const allPrograms: readonly Program[] = features.flatMap(({ programs }) => programs)
 

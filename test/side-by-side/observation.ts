@@ -18,7 +18,7 @@ export async function ended(instance: WorkflowInstance): Promise<Record<string, 
 }
 
 /** Waits until the status is the wanted one. `waiting` and `rollingBack` are `running`, because Cloudflare's local engine tells no difference. */
-async function becomes(instance: WorkflowInstance, wanted: string | ((status: string) => boolean)): Promise<Record<string, unknown>> {
+export async function becomes(instance: WorkflowInstance, wanted: string | ((status: string) => boolean)): Promise<Record<string, unknown>> {
   for (;;) {
     const status = await statusOf(instance)
     const shown = String(status["status"])
@@ -28,7 +28,7 @@ async function becomes(instance: WorkflowInstance, wanted: string | ((status: st
 }
 
 /** The status as it is compared: status, output, and name and message of the error. */
-async function statusOf(instance: WorkflowInstance): Promise<Record<string, unknown>> {
+export async function statusOf(instance: WorkflowInstance): Promise<Record<string, unknown>> {
   // Cloudflare's local engine does not find an instance in the first moment after its creation.
   const given = await instance.status().catch(() => undefined)
   if (given === undefined) return { status: "unknown" }
@@ -38,7 +38,7 @@ async function statusOf(instance: WorkflowInstance): Promise<Record<string, unkn
 }
 
 /** Reads events until the last one, or until `isLast`. */
-async function eventsOf(
+export async function eventsOf(
   instance: WorkflowInstance,
   options?: WorkflowInstanceSubscribeOptions,
   isLast: (event: WorkflowInstanceEvent) => boolean = () => false,
@@ -81,6 +81,20 @@ async function subscribed(instance: WorkflowInstance, options?: WorkflowInstance
   }
 }
 
+/** What a call gave, or what it threw. */
+export async function outcomeOf(call: () => unknown): Promise<unknown> {
+  try {
+    return { gave: plain(await call()) }
+  } catch (error) {
+    return { threw: plain(error) }
+  }
+}
+
+/** Waits until the condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(pollMs)
+}
+
 /** The event in one line, without its id, its times and the config of the step. */
 function eventLine({ type, eventId: _, timestamp: __, instanceId: ___, ...rest }: WorkflowInstanceEvent): string {
   const { stepName = "", config: ____, durationMs: _____, ...fields } = rest as { stepName?: string; config?: unknown; durationMs?: number }
@@ -106,7 +120,7 @@ export function errorText({ name, message }: { name: string; message: string }):
 }
 
 /** The value as JSON has it; what JSON has not is told in words. */
-function plain(value: unknown): unknown {
+export function plain(value: unknown): unknown {
   if (value === undefined) return "(undefined)"
   if (typeof value === "bigint") return `(bigint ${value})`
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : `(${Object.is(value, -0) ? "-0" : value})`

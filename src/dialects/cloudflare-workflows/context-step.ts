@@ -116,13 +116,14 @@ export class ContextStep implements WorkflowStep {
   }
 
   #rollback({ rollback, rollbackConfig = {} }: RollbackOptions, contextOf: (attempt: number) => WorkflowStepContext): Rollback<unknown> {
-    const { name } = contextOf(0).step
+    const { name, count } = contextOf(0).step
+    const stepName = `${name}-${count}`
     const config = resolveStepConfig(name, rollbackConfig, this.#settings.retryDelayMs)
     return {
-      retry: stepRetry(config, name, contextOf),
+      retry: stepRetry(config, stepName, contextOf),
       timeout: cloudflareDurationMs(config.timeout),
       run: async (output: unknown, { error, attempts }: RollbackContext) => {
-        const context: WorkflowRollbackContext = { ctx: contextOf(attempts), error: triggerOf(error), output: revivedStream(output), stepName: name }
+        const context: WorkflowRollbackContext = { ctx: contextOf(attempts), error: triggerOf(error), output: revivedStream(output), stepName }
         await (rollback as (context: WorkflowRollbackContext) => Promise<void>)(context)
       },
     }

@@ -1,4 +1,4 @@
-import type { ControlResult, Handle, TerminateOptions } from "../../client-api/client-api.ts"
+import type { ControlResult, Handle, InstanceDescription, TerminateOptions } from "../../client-api/client-api.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { StepInfo } from "../../core/journal/step-info.ts"
 import { instanceNotFound, refused } from "./workflow-errors.ts"
@@ -11,7 +11,20 @@ export interface WorkflowInstanceRestartOptions {
   from?: { name: string; count?: number; type?: "do" | "sleep" | "waitForEvent" }
 }
 
+const effectWaitMsMax = 1_000
 const kindOf = { do: "do", sleep: "sleep", waitForEvent: "wait" } as const
+
+export async function pauseInstance(handle: Handle): Promise<ControlResult> {
+  const result = await handle.pause()
+  if (result.accepted) await untilEffective(handle, isPausing)
+  return result
+}
+
+export async function resumeInstance(handle: Handle): Promise<ControlResult> {
+  const result = await handle.resume()
+  if (result.accepted) await untilEffective(handle, isResumed)
+  return result
+}
 
 /** Throws for an instance that has ended. */
 export async function terminateInstance(handle: Handle, options: TerminateOptions): Promise<ControlResult> {
@@ -52,4 +65,24 @@ function stepIdOf(steps: readonly StepInfo[], { name, count = 1, type = "do" }: 
   const step = named[count - 1]
   if (step === undefined) throw refused("instance.cannot_restart", `Step "${name}" not found in execution history`)
   return step.id
+}
+
+/**
+ * Waits until a control has taken effect. A worker that runs the instance acts on it a moment after it is stored, whereas a program for Cloudflare Workflows
+ * may look at the status at once. The control stays stored if its effect takes longer.
+ */
+async function untilEffective(handle: Handle, hasTakenEffect: (instance: InstanceDescription) => boolean): Promise<void> {
+  for (let ms = 4, waitedMs = 0; waitedMs < effectWaitMsMax; waitedMs += ms, ms = Math.min(2 * ms, 128)) {
+    if (hasTakenEffect(await handle.describe())) return
+    await new Promise((resolve) => setTimeout(resolve, ms))
+  }
+}
+
+/** Paused, or about to be, or past that. */
+function isPausing({ status, phase }: InstanceDescription): boolean {
+  return phase === "pausing" || (status !== "running" && status !== "queued" && status !== "sleeping" && status !== "waiting")
+}
+
+function isResumed({ status, phase }: InstanceDescription): boolean {
+  return phase !== "pausing" && status !== "paused"
 }

@@ -95,17 +95,23 @@ const redacted = "[REDACTED]"
  */
 export class InstanceEvents {
   readonly #instanceId: string
+  readonly #run: number
   /** The label `<name>-<count>` of each step. `do`, `sleep` and `waitForEvent` count on their own. */
   readonly #labels = new Map<string, string>()
   readonly #counts = new Map<string, number>()
   readonly #attempts = new Map<string, number>()
   /** Attempts that have begun and not ended. */
   readonly #openAttempts = new Set<string>()
+  #hasStarted = false
+  /** The instance pauses when its running attempts have ended. */
+  #isPausing = false
   #isRollingBack = false
   #hasFailedRollback = false
 
-  constructor(instanceId: string) {
+  /** `run` is the current run of the instance. */
+  constructor(instanceId: string, run: number) {
     this.#instanceId = instanceId
+    this.#run = run
   }
 
   eventsOf(entry: HistoryEntry): readonly WorkflowInstanceEvent[] {
@@ -118,18 +124,18 @@ export class InstanceEvents {
     }))
   }
 
-  #bodies({ type, data, at }: HistoryEntry): readonly EventBody[] {
+  #bodies({ type, data, at, run }: HistoryEntry): readonly EventBody[] {
     const id = typeof data["id"] === "string" ? data["id"] : ""
     if (isNested(id)) return []
     switch (type) {
       case "run.started":
-        return [{ type: "workflow_queued" }, { type: "workflow_started", params: shownValue(data["value"]) }, { type: "workflow_running" }]
+        return this.#started(run, data["value"])
       case "step.started":
         return data["child"] === undefined ? this.#attemptStarted(id, Number(data["attempt"])) : []
       case "step.completed":
-        return this.#labels.has(id) ? this.#stepCompleted(id, data["value"]) : []
+        return this.#labels.has(id) ? [...this.#stepCompleted(id, data["value"]), ...this.#pauseEnd()] : []
       case "step.failed":
-        return this.#labels.has(id) ? this.#attemptFailed(id, data, at) : []
+        return this.#labels.has(id) ? [...this.#attemptFailed(id, data, at), ...this.#pauseEnd()] : []
       case "sleep.started":
         return [{ type: "sleep_started", stepName: this.#label("sleep", id), durationMs: Number(data["wakeAt"]) - at }]
       case "sleep.completed":
@@ -141,8 +147,10 @@ export class InstanceEvents {
       case "wait.timedOut":
         return [{ type: "wait_timed_out", stepName: this.#label("wait", id) }]
       case "paused":
-        return [{ type: "workflow_waiting_for_pause" }, { type: "workflow_paused" }]
+        this.#isPausing = true
+        return [{ type: "workflow_waiting_for_pause" }, ...this.#pauseEnd()]
       case "resumed":
+        this.#isPausing = false
         return [{ type: "workflow_running" }]
       case "run.completed":
         return [{ type: "workflow_completed", output: shownValue(data["value"]) }]
@@ -154,6 +162,19 @@ export class InstanceEvents {
       default:
         return []
     }
+  }
+
+  /** A restart from a step goes on with the entries that it keeps. They come first, after the start of the first run. */
+  #started(run: number, params: unknown): readonly EventBody[] {
+    const begun: readonly EventBody[] = this.#hasStarted ? [] : [{ type: "workflow_queued" }, { type: "workflow_started", params: shownValue(params) }]
+    this.#hasStarted = true
+    return run === this.#run ? [...begun, { type: "workflow_running" }] : begun
+  }
+
+  #pauseEnd(): readonly EventBody[] {
+    if (!this.#isPausing || this.#openAttempts.size > 0) return []
+    this.#isPausing = false
+    return [{ type: "workflow_paused" }]
   }
 
   #attemptStarted(id: string, attempt: number): readonly EventBody[] {

@@ -1,4 +1,4 @@
-import type { ChangeIterator, Handle } from "../../client-api/client-api.ts"
+import type { ChangeIterator, Handle, HistoryEntry } from "../../client-api/client-api.ts"
 import { InstanceEvents, type WorkflowInstanceEvent, type WorkflowInstanceEventType } from "./instance-event.ts"
 
 /** Options of `subscribe`. */
@@ -15,23 +15,27 @@ export interface WorkflowInstanceSubscription extends Disposable, AsyncIterable<
   next(): Promise<IteratorResult<WorkflowInstanceEvent, void>>
 }
 
+/** How long a reader waits for a change before it looks itself. */
+const rereadMs = 1_000
 const endings: ReadonlySet<WorkflowInstanceEventType> = new Set(["workflow_completed", "workflow_errored", "workflow_terminated"])
 
 /** Throws what `describe` throws where there is no such instance. */
 export async function subscribe(handle: Handle, instanceId: string, options: WorkflowInstanceSubscribeOptions): Promise<WorkflowInstanceSubscription> {
   checkOptions(options)
   const { run } = await handle.describe()
-  return new HistorySubscription(handle, new InstanceEvents(instanceId), run, options)
+  return new HistorySubscription(handle, new InstanceEvents(instanceId, run), run, options)
 }
 
 /** Reads the journal as far as it goes, then waits for a change and reads on. */
 class HistorySubscription implements WorkflowInstanceSubscription {
   readonly #handle: Handle
   readonly #events: InstanceEvents
-  readonly #run: number
+  readonly #kept: KeptEntries
   readonly #after: number
   readonly #filter: ReadonlySet<WorkflowInstanceEventType> | undefined
   #changes: ChangeIterator | undefined
+  /** Settles with the next change. */
+  #change: Promise<void> | undefined
   #cursor: string | undefined
   #ready: WorkflowInstanceEvent[] = []
   #hasEnded = false
@@ -41,7 +45,7 @@ class HistorySubscription implements WorkflowInstanceSubscription {
   constructor(handle: Handle, events: InstanceEvents, run: number, { cursor = -1, filter }: WorkflowInstanceSubscribeOptions) {
     this.#handle = handle
     this.#events = events
-    this.#run = run
+    this.#kept = new KeptEntries(run)
     this.#after = cursor
     this.#filter = filter && new Set(filter)
   }
@@ -71,21 +75,40 @@ class HistorySubscription implements WorkflowInstanceSubscription {
       const event = this.#ready.shift()
       if (event) return { done: false, value: event }
       if (this.#hasEnded) break
-      // What happens after this was opened wakes the wait below, so that no change is missed between the two.
-      this.#changes ??= this.#handle.changes("latest")[Symbol.asyncIterator]()
+      await this.#openChanges()
       const hasMore = await this.#read()
-      if (!hasMore && this.#ready.length === 0 && !this.#hasEnded && (await this.#changes.next()).done === true) break
+      if (!hasMore && this.#ready.length === 0 && !this.#hasEnded) await this.#untilChange()
     }
     this[Symbol.dispose]()
     return { done: true, value: undefined }
+  }
+
+  /** What happens from here on ends a wait for changes. So nothing is missed between a read and the wait after it. */
+  async #openChanges(): Promise<void> {
+    if (this.#changes) return
+    const changes = this.#handle.changes("latest")[Symbol.asyncIterator]()
+    this.#changes = changes
+    await changes.cursor()
+  }
+
+  /** The change stream does not tell that a wait for an event has begun, so the journal is also read again after a while. */
+  async #untilChange(): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const later = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, rereadMs)
+    })
+    this.#change ??= this.#changes?.next().then(({ done }) => {
+      this.#change = undefined
+      if (done === true) this.#isClosed = true
+    })
+    await Promise.race([later, this.#change]).finally(() => clearTimeout(timer))
   }
 
   async #read(): Promise<boolean> {
     const { entries, cursor } = await this.#handle.history({ limit: 200, ...(this.#cursor === undefined ? undefined : { cursor: this.#cursor }) })
     this.#cursor = cursor ?? (entries.length === 0 ? this.#cursor : String(entries.at(-1)?.position))
     for (const entry of entries) {
-      if (entry.run < this.#run) continue
-      for (const event of this.#events.eventsOf(entry)) {
+      for (const event of this.#kept.accept(entry).flatMap((part) => this.#events.eventsOf(part))) {
         if (endings.has(event.type)) this.#hasEnded = true
         if (event.eventId > this.#after && this.#filter?.has(event.type) !== false) this.#ready.push(event)
       }
@@ -97,4 +120,38 @@ class HistorySubscription implements WorkflowInstanceSubscription {
 function checkOptions({ cursor, filter }: WorkflowInstanceSubscribeOptions): void {
   const isCursor = cursor === undefined || (Number.isInteger(cursor) && cursor >= 0)
   if (!isCursor || (filter !== undefined && !Array.isArray(filter))) throw new Error("Invalid Workflow subscription options")
+}
+
+/**
+ * Finds the entries that the current run of an instance consists of: its own, and those that a restart from a step has kept of earlier runs. The entries
+ * come in order, and the current run names what it keeps when it begins.
+ */
+class KeptEntries {
+  readonly #run: number
+  #earlier: HistoryEntry[] = []
+
+  constructor(run: number) {
+    this.#run = run
+  }
+
+  /** The entries that are known to be part of the run, now that this one has come. */
+  accept(entry: HistoryEntry): readonly HistoryEntry[] {
+    if (entry.run < this.#run) {
+      this.#earlier.push(entry)
+      return []
+    }
+    if (entry.type !== "run.started" || entry.run > this.#run) return [entry]
+    const kept = this.#keptBy(entry)
+    this.#earlier = []
+    return [...kept, entry]
+  }
+
+  #keptBy({ data }: HistoryEntry): readonly HistoryEntry[] {
+    const ranges = (data["kept"] ?? []) as readonly { readonly from: number; readonly to: number }[]
+    if (ranges.length === 0) return []
+    return this.#earlier.filter(
+      ({ position, type }, index) =>
+        (index === 0 && type === "run.started") || (type !== "run.started" && ranges.some(({ from, to }) => position >= from && position <= to)),
+    )
+  }
 }

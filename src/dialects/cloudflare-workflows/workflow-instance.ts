@@ -1,9 +1,19 @@
 import type { Client, Handle } from "../../client-api/client-api.ts"
-import { deleteInstance, restartInstance, terminateInstance, type WorkflowInstanceRestartOptions, withKnownErrors } from "./instance-calls.ts"
+import { PerdureError } from "../../core/errors.ts"
+import {
+  deleteInstance,
+  pauseInstance,
+  restartInstance,
+  resumeInstance,
+  terminateInstance,
+  type WorkflowInstanceRestartOptions,
+  withKnownErrors,
+} from "./instance-calls.ts"
 import { nativeId } from "./instance-id.ts"
 import { type InstanceStatus, instanceStatus } from "./instance-status.ts"
 import { subscribe, type WorkflowInstanceSubscribeOptions, type WorkflowInstanceSubscription } from "./instance-subscription.ts"
 import { asStep } from "./step-call.ts"
+import { refused } from "./workflow-errors.ts"
 
 /** Where an instance is: its workflow, the native client, and the word for it in step names. */
 export interface InstancePlace {
@@ -25,12 +35,12 @@ export class WorkflowInstance {
 
   /** Does nothing unless the instance runs or waits. */
   pause(): Promise<void> {
-    return this.#call("pause", async (handle) => void (await handle.pause()))
+    return this.#call("pause", async (handle) => void (await pauseInstance(handle)))
   }
 
   /** Does nothing unless the instance is paused. */
   resume(): Promise<void> {
-    return this.#call("resume", async (handle) => void (await handle.resume()))
+    return this.#call("resume", async (handle) => void (await resumeInstance(handle)))
   }
 
   /** Ends the instance. Throws for one that has ended. */
@@ -45,7 +55,13 @@ export class WorkflowInstance {
 
   /** Deletes the instance and all that is stored of it, whatever it is doing. */
   delete(): Promise<void> {
-    return this.#call("delete", async (handle) => void (await deleteInstance(handle)))
+    return this.#call("delete", async (handle) => {
+      try {
+        await deleteInstance(handle)
+      } catch (error) {
+        throw PerdureError.is(error, "NOT_FOUND") ? refused("instance.not_found", "Instance does not exist") : error
+      }
+    })
   }
 
   /** What the instance is doing, and what it came to. */

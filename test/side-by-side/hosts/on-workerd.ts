@@ -26,7 +26,9 @@ export async function onTheirEngine(): Promise<Host> {
     ${names.map((name) => `export const ${name} = workflowSources.${name}.class`).join("\n")}
     export default { fetch: answer }
   `
-  return inMiniflare(entry, { workflows })
+  const exported = Object.fromEntries(Object.values(workflows).map(({ className, ...rest }) => [className, rest]))
+  // Exported classes are bindings in `ctx.exports`, too.
+  return inMiniflare(entry, { workflows, workflowExports: exported })
 }
 
 export async function inOurObjects(): Promise<Host> {

@@ -1,6 +1,7 @@
 import type { Client } from "../../client-api/client-api.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import { durationMs, type Duration } from "../../core/time/duration.ts"
+import { nativeCron } from "./cloudflare-cron.ts"
 import { cronOf, cronScheduleId } from "./instance-id.ts"
 import type { Surroundings } from "./entrypoint-construction.ts"
 import { WorkflowBinding } from "./workflow-binding.ts"
@@ -62,7 +63,8 @@ export async function syncSchedules(client: Client, sources: WorkflowSources): P
     names.add(workflow)
     for (const cron of [spec.schedules ?? []].flat()) wanted.set(cronScheduleId(workflow, cron), { cron, workflow })
   }
-  for (const [id, { cron, workflow }] of wanted) await client.schedules.create(id, { workflow, cron, overlap: "allow", ifExists: "update" } as never)
+  for (const [id, { cron, workflow }] of wanted)
+    await client.schedules.create(id, { workflow, cron: nativeCron(cron), overlap: "allow", ifExists: "update" } as never)
   for (const workflow of names) await deleteOthers(client, workflow, wanted)
 }
 

@@ -41,7 +41,7 @@ export function complete(program: Command, words: readonly string[]): Completion
 
 type Named = (of: NameKind) => Completion
 
-const fileOptions = new Set(["db", "inputFile", "payloadFile"])
+const fileOptions = new Set(["db", "inputFile", "payloadFile", "wrangler"])
 
 function valueCompletion(option: Option, current: string, named: Named): Completion {
   if (option.argChoices) return wordsOf(plainWords(option.argChoices), current)

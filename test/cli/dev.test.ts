@@ -98,7 +98,7 @@ describe("perdure dev", () => {
     const dev = await developing(nap("old"), "--no-api")
     project.write("steps/index.ts", "export const a = (1")
     project.module("workflows.ts", `import "./steps/index.ts"\n${nap("new")}`)
-    await dev.said("stdout", /not started .\/workflows.ts could not be loaded: .\/steps\/index.ts:1: SyntaxError.*\nwaiting for a change/)
+    await dev.said("stdout", /not started NOT_LOADED: .\/workflows.ts could not be loaded: .\/steps\/index.ts:1: SyntaxError.*\nwaiting for a change/)
     project.write("steps/index.ts", "export const a = 1")
     await dev.said("stdout", /changed .\/steps\/index.ts\nreloaded nap@1/)
     rmSync(`${project.folder}/workflows.ts`)

@@ -8,7 +8,8 @@ import { safeLine, safeText } from "../../core/values/safe-text.ts"
 import { ProgressLine } from "../output/progress-line.ts"
 import { ranWithTypes } from "../user-code/typescript-process.ts"
 import { findEntry, shownPath } from "../user-code/workflow-entry.ts"
-import { loadWorkflows } from "../user-code/workflow-module.ts"
+import { workerOf } from "../wrangler/worker-options.ts"
+import { loadWorkflows, type WorkflowModule } from "../user-code/workflow-module.ts"
 
 export function addCheck(program: Command, cli: Invocation): void {
   program
@@ -17,29 +18,24 @@ export function addCheck(program: Command, cli: Invocation): void {
     .option("--workflow <name>", "only instances of this workflow")
     .option("--id-prefix <text>", "only instances whose ids begin so")
     .option("--export <file...>", "check the instances in these files (perdure export), and no database")
+    .option("--wrangler <file>", "check the workflows of the Worker of this wrangler.jsonc")
+    .option("--env <name>", "an environment of the wrangler.jsonc; default: CLOUDFLARE_ENV")
     .option("--strict", "also fail for instances that are stalled already and that the code does not help")
     .addHelpText(
       "after",
       "\nReplays the journals of all instances that are not over against the code, before it is deployed. Writes nothing, runs no step.\nExit code 1: at least one of them would stall or fail, or nobody would offer its version.",
     )
     .action(async (named: string | undefined, options: CheckCommandOptions) => {
-      const entry = findEntry(cli.io, named)
-      if (await ranWithTypes(cli, entry)) return
-      const { workflows, options: engineOptions } = await loadWorkflows(entry, cli.io.cwd)
+      const checked = await checkedCode(cli, named, options)
+      if (checked === undefined) return
+      const { entry, workflows, options: engineOptions } = checked
       const source = await openCheckSource(cli, options.export, engineOptions)
       const progress = new ProgressLine(cli)
       const filter = {
         ...(options.workflow === undefined ? undefined : { workflow: options.workflow }),
         ...(options.idPrefix === undefined ? undefined : { idPrefix: options.idPrefix }),
       }
-      const report = await checkWorkflows(
-        workflows,
-        source.journals,
-        engineOptions,
-        filter,
-        (checked) => progress.show(() => `${checked} checked`),
-        cli.io.signal,
-      )
+      const report = await checkWorkflows(workflows, source.journals, engineOptions, filter, (count) => progress.show(() => `${count} checked`), cli.io.signal)
       progress.clear()
       cli.print(report, () => reportText(report, cli, `${shownPath(entry, cli.io.cwd)} against ${source.name}`))
       const bad = report.problems.length + (options.strict === true ? report.stillStalled.length : 0)
@@ -52,6 +48,22 @@ interface CheckCommandOptions {
   readonly idPrefix?: string
   readonly export?: readonly string[]
   readonly strict?: boolean
+  readonly wrangler?: string
+  readonly env?: string
+}
+
+/** Loads the code to check: a module, or a Worker. Undefined: the command has run in another process. */
+async function checkedCode(
+  cli: Invocation,
+  named: string | undefined,
+  options: CheckCommandOptions,
+): Promise<(WorkflowModule & { entry: string }) | undefined> {
+  const settings = workerOf(cli.io, named, options)
+  const entry = settings?.file.path ?? findEntry(cli.io, named)
+  if (await ranWithTypes(cli, settings?.main ?? entry)) return undefined
+  if (settings === undefined) return { entry, ...(await loadWorkflows(entry, cli.io.cwd)) }
+  const { loadCheckableWorkflows } = await import("../wrangler/open-worker.ts")
+  return { entry, workflows: await loadCheckableWorkflows(settings, cli.io.cwd), options: {} }
 }
 
 function reportText({ checked, problems, stillStalled, cured }: CheckReport, { style }: Invocation, what: string): string {

@@ -1,13 +1,16 @@
 // The executing process of `perdure dev`. It ends when the watching process tells it to, or is gone.
 
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import { PerdureError } from "../../core/errors.ts"
 import type { PublicEngine } from "../../engine/public-engine.ts"
+import { CommandError } from "../exit-code.ts"
 import { checkWorkflows } from "../user-code/journal-checker.ts"
 import { lineLogger } from "../output/line-logger.ts"
 import { isColourful, styleOf } from "../output/style.ts"
 import { storeOf } from "../target/database-target.ts"
-import { loadWorkflows } from "../user-code/workflow-module.ts"
 import { serveApi } from "./api-server.ts"
 import type { DevReport, DevSettings } from "./dev-message.ts"
+import { openProject } from "./dev-project.ts"
 
 /** Running steps may finish, but not for long: the user waits for the new code. */
 const drain = "2s"
@@ -31,7 +34,8 @@ try {
 }
 
 function fail(error: unknown): void {
-  report({ type: "failed", message: error instanceof Error ? error.message : String(error) })
+  const code = PerdureError.is(error) || error instanceof CommandError ? { code: error.code } : undefined
+  report({ type: "failed", message: error instanceof Error ? error.message : String(error), ...code })
   void stop(1)
 }
 
@@ -41,21 +45,18 @@ function onStoreGone({ message }: Error): void {
 }
 
 async function begin(): Promise<void> {
-  const { entry, cwd, db, port } = settings
-  const { workflows, options } = await loadWorkflows(entry, cwd)
-  const { Perdure } = await import("../../index.ts")
+  const { db, port } = settings
+  const { engine, workflows, worker } = await openProject(settings, { store: await storeOf(db), log, drain, onStoreGone }, closers)
   if (stopping.signal.aborted) return
-  const engine = await Perdure.open({ ...options, store: await storeOf(db), workflows, log, drain, onStoreGone })
-  closers.push(() => engine.close())
   const server = port === undefined ? undefined : await serveApi(engine, port)
   if (server) closers.push(() => server.close())
   const offers = workflows.map(({ name, version }) => `${name}@${version}`)
-  report({ type: "ready", offers, role: engine.role, ...(server ? { url: server.url } : undefined) })
+  report({ type: "ready", offers, role: engine.role, ...(server ? { url: server.url } : undefined), ...(worker ? { worker } : undefined) })
   await warnOfFailures(engine, workflows)
 }
 
 /** Warns at once of instances that would stall or fail with the new code when they wake up. */
-async function warnOfFailures(engine: PublicEngine, workflows: Parameters<typeof checkWorkflows>[0]): Promise<void> {
+async function warnOfFailures(engine: PublicEngine, workflows: readonly AnyWorkflow[]): Promise<void> {
   const limitReached = new AbortController()
   const signal = AbortSignal.any([stopping.signal, limitReached.signal])
   const count = (checked: number) => checked >= checkedMax && limitReached.abort()

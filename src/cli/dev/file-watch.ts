@@ -25,10 +25,13 @@ export class FileWatch {
   readonly #listener: FileWatchListener
   readonly #watchers = new Map<string, FolderWatcher>()
   #timer: NodeJS.Timeout | undefined
+  readonly #alsoFiles: ReadonlySet<string>
   #hasFailed = false
 
-  constructor(root: string, listener: FileWatchListener) {
+  /** `alsoFiles` are files that hold no code, but are announced too. */
+  constructor(root: string, listener: FileWatchListener, alsoFiles: readonly string[] = []) {
     this.#listener = listener
+    this.#alsoFiles = new Set(alsoFiles)
     this.#watch(root)
   }
 
@@ -61,7 +64,7 @@ export class FileWatch {
   }
 
   #onEvent(folder: string, path: string): void {
-    if (codeExtensions.has(extname(path))) return this.#announce(path)
+    if (codeExtensions.has(extname(path)) || this.#alsoFiles.has(path)) return this.#announce(path)
     if (!isWatched(basename(path)) || path === folder) return
     const watched = this.#watchers.get(path)
     const identity = identityOf(path)

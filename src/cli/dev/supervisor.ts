@@ -12,7 +12,7 @@ const stableAfterMs = 1_000
 
 export interface SupervisorListener {
   onReady(report: DevReport & { readonly type: "ready" }, isReload: boolean): void
-  onFailed(message: string): void
+  onFailed(failure: DevReport & { readonly type: "failed" }): void
   /** The database is gone, and the process is not started again. */
   onGone(message: string): void
   /** The process ended by itself. With `restarts` it is started again at once, otherwise after the next change. */
@@ -41,7 +41,8 @@ export class Supervisor {
   start(): void {
     const extension = extname(fileURLToPath(import.meta.url))
     const script = fileURLToPath(new URL(`./dev-child${extension}`, import.meta.url))
-    const flags = isTypeScript(this.#settings.entry) || isTypeScript(script) ? typeScriptFlags() : []
+    // The wrangler.jsonc may name another module after each change.
+    const flags = this.#settings.worker !== undefined || isTypeScript(this.#settings.entry) || isTypeScript(script) ? typeScriptFlags() : []
     const child = fork(script, [JSON.stringify(this.#settings)], {
       execArgv: [...flags],
       cwd: this.#settings.cwd,
@@ -58,7 +59,7 @@ export class Supervisor {
       } else {
         hasFailed = true
         if (report.type === "gone") this.#listener.onGone(report.message)
-        else this.#listener.onFailed(report.message)
+        else this.#listener.onFailed(report)
       }
       this.#isReload = true
     })

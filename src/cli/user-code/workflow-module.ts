@@ -16,12 +16,7 @@ export interface WorkflowModule {
 
 export async function loadWorkflows(entry: string, cwd: string): Promise<WorkflowModule> {
   const shown = shownPath(entry, cwd)
-  let exported: Readonly<Record<string, unknown>>
-  try {
-    exported = (await import(pathToFileURL(entry).href)) as Readonly<Record<string, unknown>>
-  } catch (error) {
-    throw notLoaded(entry, shown, cwd, error)
-  }
+  const exported = await importModule(entry, cwd)
   const found = new Map<AnyWorkflow, string>()
   for (const [name, value] of Object.entries(exported)) collect(value, name, found)
   if (found.size === 0) {
@@ -35,6 +30,15 @@ export async function loadWorkflows(entry: string, cwd: string): Promise<Workflo
   }
   refuseTwins(found, shown)
   return { workflows: [...found.keys()], options: optionsOf(exported["default"]) }
+}
+
+/** Imports a module of the user. Throws an error that says where the module is wrong. */
+export async function importModule(entry: string, cwd: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(entry).href)) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    throw notLoaded(entry, shownPath(entry, cwd), cwd, error)
+  }
 }
 
 /** `export default { workflows, codec, maxConcurrentSteps … }`. */

@@ -1,3 +1,11 @@
+export { introspectWorkflow, introspectWorkflowInstance, type IntrospectableBinding } from "./testing/cloudflare-workflows/introspect-workflow.ts"
+export type {
+  WorkflowInstanceIntrospector,
+  WorkflowInstanceModifier,
+  WorkflowIntrospector,
+  WorkflowStepSelector,
+} from "./testing/cloudflare-workflows/introspection.ts"
+export { createWorkflowsTestEngine, type WorkflowsTestEngine, type WorkflowsTestEngineOptions } from "./testing/cloudflare-workflows/workflows-test-engine.ts"
 export { checkJournals, type CheckOptions } from "./testing/check-journals.ts"
 export { createTestEngine, type PublicTestEngine as TestEngine } from "./testing/public-test-engine.ts"
 export { expectReplay, type TestEngineOptions } from "./testing/test-engine.ts"

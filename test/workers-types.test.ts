@@ -24,9 +24,14 @@ it("programs with the types of @cloudflare/workers-types compile with ours, and 
   const folder = mkdtempSync(join(tmpdir(), "perdure-types-"))
   try {
     expect(await compile("-p", "tsconfig.build.json", "--emitDeclarationOnly", "--declaration", "--outDir", folder)).toBe("")
-    const paths = { "perdure/cloudflare-workflows": [join(folder, "cloudflare-workflows.d.ts")] }
+    const testTypes = join(root, "test/workerd/node_modules/@cloudflare/vitest-plugin/types/cloudflare-test.d.ts")
+    const paths = Object.fromEntries(["cloudflare-workflows", "testing"].map((entry) => [`perdure/${entry}`, [join(folder, `${entry}.d.ts`)]]))
     const compilerOptions = { typeRoots: [join(root, "node_modules")], paths }
-    const config = { extends: join(types, "tsconfig.json"), compilerOptions, files: [join(types, "workers-types.test-d.ts")] }
+    const config = {
+      extends: join(types, "tsconfig.json"),
+      compilerOptions,
+      files: [testTypes, join(types, "workers-types.test-d.ts"), join(types, "introspection.test-d.ts")],
+    }
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config))
     expect(await compile("-p", folder)).toBe("")
   } finally {

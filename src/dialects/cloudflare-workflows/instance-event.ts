@@ -248,7 +248,8 @@ function interrupted(prefix: string, stepLabel: string, attempt: number): EventB
   return { type: `${prefix}attempt_errored`, stepName: stepLabel, attempt, error } as EventBody
 }
 
-function attemptError(value: unknown): ShownError {
+/** The error of an attempt, as the code of the workflow sees it. */
+export function attemptError(value: unknown): ShownError {
   if (value instanceof Error && value.name === "NonRetryableDelayError" && value.cause !== undefined) return shownError(value.cause)
   if (!PerdureError.is(value, "STEP_TIMEOUT")) return shownError(value)
   return { name: "WorkflowTimeoutError", message: `Execution timed out after ${String(value.details["timeoutMs"])}ms` }

@@ -212,6 +212,29 @@ describe.each(Object.entries(stores))("on %s", (_, store) => {
     await expect(instance.waitForStatus("queued")).resolves.toBeUndefined()
   })
 
+  it("takes an instance that sleeps or waits as running, as tests for Cloudflare's local engine do", async () => {
+    const { env, engine } = await open()
+    const startedAt = engine.now()
+    await using instance = await introspectWorkflowInstance(env.ORDER, "a")
+    await env.ORDER.create({ id: "a" })
+    await instance.waitForStatus("running")
+    await instance.waitForStatus("waiting")
+    expect(engine.now()).toBe(startedAt)
+  })
+
+  it("says why an instance does not get on when only time passes", async () => {
+    const { env } = await open()
+    await using instance = await introspectWorkflowInstance(env.ORDER, "a")
+    const created = await env.ORDER.create({ id: "a" })
+    await instance.waitForStatus("waiting")
+    await created.pause()
+    await instance.waitForStatus("paused")
+    await expect(instance.waitForStatus("complete")).rejects.toMatchObject({
+      code: "NOTHING_MOVES",
+      message: expect.stringMatching(/^Workflow instance "a" does not come to what the test waits for when only time passes: .*paused/) as string,
+    })
+  })
+
   it("waits for an instance that is created while the wait is on, and says so if there is none", async () => {
     const { env, engine } = await open()
     const startedAt = engine.now()

@@ -11,6 +11,8 @@ import { InstanceModifier } from "./instance-modifier.ts"
 import type { WorkflowInstanceIntrospector, WorkflowInstanceModifier, WorkflowStepSelector } from "./introspection.ts"
 
 const finalStatuses: ReadonlySet<InstanceStatus["status"]> = new Set(["complete", "errored", "terminated"])
+/** The local engine of Cloudflare, for which tests are written, calls these `running`. */
+const shownAsRunning: ReadonlySet<InstanceStatus["status"]> = new Set(["waiting", "rollingBack"])
 /** How long, in real time, a wait allows the test to create the instance. */
 const creationMsMax = 1_000
 const lookMs = 5
@@ -46,7 +48,7 @@ export class InstanceIntrospector implements WorkflowInstanceIntrospector {
     if (status === "queued") return
     await this.#until((instance) => {
       const shown = instanceStatus(instance)
-      if (shown.status === status) return { value: undefined }
+      if (shown.status === status || (status === "running" && shownAsRunning.has(shown.status))) return { value: undefined }
       if (finalStatuses.has(shown.status)) throw this.#unreachable(shown, `it can never be "${status}"`)
       return undefined
     })
@@ -85,11 +87,22 @@ export class InstanceIntrospector implements WorkflowInstanceIntrospector {
   async #until<T>(answerOf: (instance: InstanceDescription) => { readonly value: T } | undefined): Promise<T> {
     await this.#created()
     let answer: { readonly value: T } | undefined
-    await this.#session.engine.skipUntil(async () => {
+    const condition = async () => {
       answer = answerOf(await this.#handle.describe())
       return answer !== undefined
-    })
+    }
+    try {
+      await this.#session.engine.skipUntil(condition)
+    } catch (error) {
+      throw PerdureError.is(error, "NOTHING_MOVES") ? await this.#stuck(error) : error
+    }
     return answer!.value
+  }
+
+  async #stuck(error: PerdureError): Promise<PerdureError> {
+    const { because } = await this.#handle.why()
+    const message = `Workflow instance "${this.#id}" does not come to what the test waits for when only time passes: ${because.join("; ")}`
+    return new PerdureError("NOTHING_MOVES", message, { cause: error })
   }
 
   /** The test may create the instance after it began to wait for it. Time does not move meanwhile. */

@@ -37,7 +37,7 @@ export interface WorkflowInstanceIntrospector {
   modify(fn: (modifier: WorkflowInstanceModifier) => Promise<void>): Promise<WorkflowInstanceIntrospector>
   /** Resolves with the result of the step. Rejects with its error if it fails, and if the instance ends without the step. */
   waitForStepResult(step: WorkflowStepSelector): Promise<unknown>
-  /** Resolves when the instance has the status. Rejects if the instance ends with another one. */
+  /** Resolves when the instance has the status; `running` also stands for `waiting` and `rollingBack`. Rejects if the instance ends with another one. */
   waitForStatus(status: InstanceStatus["status"]): Promise<void>
   /** What the code returned. Rejects unless the instance is complete. */
   getOutput(): Promise<unknown>

@@ -1,5 +1,6 @@
 import { exports } from "../../cloudflare-workers-module.ts"
 import { CronTriggers, nextTriggers } from "../wrangler/cron-triggers.ts"
+import { openMiniflare } from "../wrangler/miniflare-bindings.ts"
 import { openWorker } from "../wrangler/open-worker.ts"
 import { WorkerHandlers } from "../wrangler/worker-handlers.ts"
 import { serveWorker } from "../wrangler/worker-server.ts"
@@ -21,7 +22,9 @@ export async function openDevWorker(
   const settings = readWorkerSettings(file, cwd, environment)
   // A wrong expression is an error before anything is opened.
   const crons = nextTriggers(settings.crons, Date.now())
-  const { engine, env, module, reports, workflows } = await openWorker(settings, cwd, {}, options)
+  const miniflare = await openMiniflare(settings)
+  closers.push(() => miniflare.close())
+  const { engine, env, module, reports, workflows } = await openWorker(settings, cwd, miniflare, options)
   closers.push(() => engine.close())
   const handlers = new WorkerHandlers(module.handlers, env, exports, options.log)
   closers.push(() => handlers.close())

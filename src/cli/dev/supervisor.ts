@@ -47,6 +47,7 @@ export class Supervisor {
       execArgv: [...flags],
       cwd: this.#settings.cwd,
       stdio: ["ignore", "inherit", "inherit", "ipc"],
+      detached: this.#ownsGroup,
     })
     this.#child = child
     let isReady = false
@@ -64,6 +65,7 @@ export class Supervisor {
       this.#isReload = true
     })
     child.on("exit", (code, signal) => {
+      this.#killGroup(child)
       if (this.#child !== child) return
       this.#child = undefined
       if (this.#isStopped || hasFailed || this.#replacing) return
@@ -71,6 +73,20 @@ export class Supervisor {
       this.#listener.onExited(signal === null ? `exit code ${code}` : signal, restarts)
       if (restarts) this.start()
     })
+  }
+
+  /** Miniflare starts a process of its own, which outlives an executing process that is killed. On Windows, a group would open a window. */
+  get #ownsGroup(): boolean {
+    return this.#settings.worker !== undefined && process.platform !== "win32"
+  }
+
+  #killGroup({ pid }: ChildProcess): void {
+    if (!this.#ownsGroup || pid === undefined) return
+    try {
+      process.kill(-pid, "SIGKILL")
+    } catch {
+      // No process of the group is left, as usual.
+    }
   }
 
   /** Lets the process end in good order, and starts a new one. */

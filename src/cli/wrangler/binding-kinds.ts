@@ -8,8 +8,12 @@ export interface BindingKind {
   readonly nameKey?: "name"
 }
 
-/** What miniflare can supply. */
-export const miniflareKinds = ["kv_namespaces", "d1_databases", "r2_buckets", "durable_objects.bindings"] as const
+const miniflareKinds = new Set(["kv_namespaces", "d1_databases", "r2_buckets", "durable_objects.bindings"])
+
+/** Whether miniflare can supply the binding. */
+export function isFromMiniflare({ kind }: { readonly kind: BindingKind }): boolean {
+  return miniflareKinds.has(kind.key)
+}
 
 /** All kinds but workflows and vars. */
 export const bindingKinds: readonly BindingKind[] = [

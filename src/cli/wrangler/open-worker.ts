@@ -4,8 +4,9 @@ import { program } from "../../dialects/cloudflare-workflows/workflow-program.ts
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { PublicEngine } from "../../engine/public-engine.ts"
 import type { PerdureOptions } from "../../index.ts"
+import type { MiniflareBindings } from "./miniflare-bindings.ts"
 import { laterBinding } from "./missing-binding.ts"
-import { type BindingReport, ownWorkflows, workerEnv } from "./worker-env.ts"
+import { type BindingReport, ownWorkflows, whyMissingInDev, workerEnv } from "./worker-env.ts"
 import { loadWorker, type WorkerModule } from "./worker-module.ts"
 import type { Binding, WorkerSettings } from "./worker-settings.ts"
 
@@ -20,14 +21,14 @@ export interface OpenWorker {
   readonly workflows: readonly AnyWorkflow[]
 }
 
-/** Loads a Worker and opens an engine with its workflows. `supplied` has the bindings of miniflare. */
+/** Loads a Worker and opens an engine with its workflows. The bindings of miniflare become a part of its `env`. */
 export async function openWorker(
   settings: WorkerSettings,
   cwd: string,
-  supplied: Readonly<Record<string, unknown>>,
+  { supplied, missing }: Pick<MiniflareBindings, "supplied" | "missing">,
   options: Omit<PerdureOptions, "workflows" | "retry"> & Required<Pick<PerdureOptions, "log">>,
 ): Promise<OpenWorker> {
-  const { env: given, reports } = workerEnv(settings, supplied)
+  const { env: given, reports } = workerEnv(settings, supplied, (binding) => missing.get(binding.name) ?? whyMissingInDev(binding))
   const opened: { env?: Readonly<Record<string, unknown>> } = {}
   announceEnv(settings, given, (binding) => opened.env?.[binding] as object | undefined)
   const module = await loadWorker(settings, cwd)

@@ -1,4 +1,3 @@
-import { miniflareKinds } from "./binding-kinds.ts"
 import { missingBinding } from "./missing-binding.ts"
 import { readSecretVars } from "./secret-vars.ts"
 import type { Binding, WorkerSettings, WorkflowSettings } from "./worker-settings.ts"
@@ -19,7 +18,7 @@ export interface WorkerEnv {
 }
 
 /** Puts the `env` of a Worker together. `supplied` has the bindings of miniflare; `whyMissing` says why another binding does not exist here. */
-export function workerEnv(settings: WorkerSettings, supplied: Readonly<Record<string, unknown>>, whyMissing = whyMissingInDev): WorkerEnv {
+export function workerEnv(settings: WorkerSettings, supplied: Readonly<Record<string, unknown>>, whyMissing: (binding: Binding) => string): WorkerEnv {
   const vars = { ...settings.vars, ...readSecretVars(settings.file) }
   const env: Record<string, unknown> = { ...vars }
   const reports: BindingReport[] = []
@@ -40,15 +39,9 @@ export function workerEnv(settings: WorkerSettings, supplied: Readonly<Record<st
   return { env, reports }
 }
 
-function isFromMiniflare({ kind }: Binding): boolean {
-  return (miniflareKinds as readonly string[]).includes(kind.key)
-}
-
-function whyMissingInDev(binding: Binding): string {
-  const { name, kind } = binding
-  return isFromMiniflare(binding)
-    ? `env.${name} is a binding of the kind "${kind.label}", which comes from miniflare, and miniflare is not installed here: npm install --save-dev miniflare`
-    : `env.${name} is a binding of the kind "${kind.label}", which perdure dev does not have; do without it while you develop, or run the code that needs it with wrangler dev`
+/** Why a binding does not exist in `perdure dev`. */
+export function whyMissingInDev({ name, kind }: Binding): string {
+  return `env.${name} is a binding of the kind "${kind.label}", which perdure dev does not have; do without it while you develop, or run the code that needs it with wrangler dev`
 }
 
 function ofOtherWorker(binding: string, name: string, worker: string): string {

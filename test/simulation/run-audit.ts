@@ -249,7 +249,9 @@ export class RunAudit {
   #ignore(kind: string): string | undefined {
     const next = this.accepted.find((message) => message.kind === kind)
     if (kind === "event" && !this.events.isKnown(next?.eventId)) return `an event is ignored that is no duplicate: ${JSON.stringify(next)}`
-    const child = kind === "child" ? this.children.get(next?.topic ?? "") : undefined
+    // A child whose starting step was given up may have been started all the same. Its end concerns nobody.
+    const isAwaited = kind === "child" && !this.#givenUp.has(next?.topic ?? "")
+    const child = isAwaited ? this.children.get(next?.topic ?? "") : undefined
     if (child && !child.isEnded && child.run === (JSON.parse(next?.payload ?? "{}") as { run?: number }).run)
       return `the end of a child is ignored that nobody knows of: ${JSON.stringify(next)}`
     return this.#take(kind)

@@ -160,6 +160,7 @@ export class InstanceState {
       case "ask.aborted":
         this.sleeps.delete(entry.id)
         this.waits.delete(entry.id)
+        if (this.steps.has(entry.id)) this.#orphan(entry.id)
         return this.#closeStep(entry.id, undefined)
       case "event.handled":
         this.#progress()
@@ -354,10 +355,15 @@ export class InstanceState {
 
   /** The step that starts a child has failed. An earlier attempt may have started the child, which then becomes an orphan. */
   #dropChild(step: string, attempt: number): void {
+    if (attempt > 1) this.#orphan(step)
+    else this.children.delete(step)
+  }
+
+  /** The step that starts a child is given up, and an attempt may have started the child. */
+  #orphan(step: string): void {
     const child = this.children.get(step)
-    if (child === undefined) return
+    if (child) (this.orphanedChildren ??= new SmallMap()).set(step, child)
     this.children.delete(step)
-    if (attempt > 1) (this.orphanedChildren ??= new SmallMap()).set(step, child)
   }
 
   #progress(): void {

@@ -279,7 +279,7 @@ export function slotStories(open: OpenBed): void {
       const flow = workflow("flow", { version: "2", concurrency: 1 }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
       const engine = await open({ workflows: [] })
       await engine.start("flow", { version: "2", allowUnknown: true, ...job("", "holder"), timeout: "2d" })
-      await engine.start("flow", { version: "2", ...job("", "stranger"), timeout: "30m" })
+      await engine.start("flow", { version: "2", allowUnknown: true, ...job("", "stranger"), timeout: "30m" })
       await engine.crash({ workflows: [flow] })
       await engine.get("stranger").fork({ id: "fork" })
       await engine.schedules.create("hourly", { workflow: flow, input: { key: "" }, every: "1h", timeout: "30m" })

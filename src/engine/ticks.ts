@@ -109,8 +109,17 @@ export class Ticks {
       journal.nextDueAt(this.#registry.offers),
       schedules.nextDueAt(this.#registry.names),
     ])
-    const nextDueAt = Math.min(instanceAt, scheduleAt)
+    const nextDueAt = Math.min(instanceAt, scheduleAt, await this.#leaseEndsAt())
     return nextDueAt === Infinity ? { processed, more: false } : { processed, nextDueAt, more: processed > 0 && nextDueAt <= this.#spec.host.now() }
+  }
+
+  /** When the lease of another worker ends that executes these workflows: the worker may have died in the middle of its tick, with instances. */
+  async #leaseEndsAt(): Promise<number> {
+    // A store with one worker process at a time knows whether that process is alive.
+    if (this.#store.hasWorker) return Infinity
+    const mine = new Set(this.#registry.names)
+    const others = (await this.#store.directory.workers()).filter(({ offers = [] }) => offers.some(({ workflow }) => mine.has(workflow)))
+    return Math.min(...others.map(({ until }) => until))
   }
 
   async #whenQuiet(components: EngineComponents): Promise<void> {

@@ -24,10 +24,8 @@ it("a cron of ticks continues an instance of a tick that died, once the lease of
   ;(dying as Engine & { kill(): void }).kill()
 
   await using engine = await open()
-  expect((await engine.tick()).processed).toBe(0)
-  while ((await engine.get("a").status()) !== "completed") {
-    await engine.tick()
-    await delay(100)
-  }
+  // A dispatcher that goes by these answers alone.
+  for (let next = await engine.tick(); next.nextDueAt !== undefined; next = await engine.tick()) await delay(Math.max(50, next.nextDueAt - Date.now()))
+  expect(await engine.get("a").status()).toBe("completed")
   expect(attempts).toBe(2)
 }, 20_000)

@@ -355,8 +355,7 @@ export class InstanceState {
 
   /** The step that starts a child has failed. An earlier attempt may have started the child, which then becomes an orphan. */
   #dropChild(step: string, attempt: number): void {
-    if (attempt > 1) this.#orphan(step)
-    else this.children.delete(step)
+    return attempt > 1 ? this.#orphan(step) : void this.children.delete(step)
   }
 
   /** The step that starts a child is given up, and an attempt may have started the child. */

@@ -9,6 +9,7 @@ function program(): Command {
     .option("-w, --workflow <name>", "of a workflow")
     .addOption(new Option("--status <status>", "of a status").choices(["running", "waiting"]))
     .option("--all", "all")
+  root.command("dev").option("--wrangler <file>", "a Worker")
   root.command("show").argument("<id>")
   root.command("start").argument("<workflow>").argument("[input]")
   root.command("bulk").addArgument(new Argument("<action>").choices(["pause", "cancel"]))
@@ -25,7 +26,7 @@ function words(...typed: readonly string[]): readonly string[] {
 
 describe("completion", () => {
   it("offers commands, not those for programs", () => {
-    expect(words("")).toEqual(["list", "show", "start", "bulk", "schedules", "help"])
+    expect(words("")).toEqual(["list", "dev", "show", "start", "bulk", "schedules", "help"])
     expect(words("--db", "x", "s")).toEqual(["show", "start", "schedules"])
     expect(words("schedules", "")).toEqual(["show"])
     expect(words("help", "sch")).toEqual(["schedules"])
@@ -52,6 +53,7 @@ describe("completion", () => {
 
   it("leaves files to the shell", () => {
     expect(complete(program(), ["list", "--db", "pe"])).toEqual({ kind: "files" })
+    expect(complete(program(), ["dev", "--wrangler", "wr"])).toEqual({ kind: "files" })
   })
 
   it.each([

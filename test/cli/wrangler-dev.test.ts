@@ -81,6 +81,8 @@ describe("perdure dev --wrangler", () => {
     expect([called.status, await called.text()]).toEqual([200, "ok\n"])
     await dev.said("stdout", /scheduled 0 \* \* \* \* at 1700000000000 for corner/)
     expect((await fetch(`${worker}/cdn-cgi/handler/scheduled?cron=bad`)).status).toBe(500)
+    const ofPage = await fetch(`${worker}/cdn-cgi/handler/scheduled?cron=page`, { headers: { "sec-fetch-site": "cross-site" } })
+    expect(ofPage.status).toBe(403)
     await dev.said("stderr", /scheduled failed: bad.*no such cron/)
   })
 
@@ -116,6 +118,40 @@ describe("perdure dev --wrangler", () => {
   })
 })
 
+describe("the env of perdure dev --wrangler", () => {
+  it("is there while modules are loaded, with workflows that can be used later, and in process.env", async () => {
+    const early = `
+      const { CHECKOUT: checkout, TEXT: text, OTHER: other } = env
+      const fromProcess = process.env.TEXT
+      export default {
+        async fetch(request) {
+          if (new URL(request.url).pathname === "/other") return new Response(await other.create())
+          return new Response([text, fromProcess, process.env.DEEP, (await checkout.create({ id: "c-1", params: { cart: "lamp" } })).id].join())
+        }
+      }`
+    project = new WranglerProject(
+      {
+        compatibility_flags: ["nodejs_compat"],
+        vars: { SHOP: "corner", TEXT: "hello", DEEP: { n: 1 } },
+        workflows: [
+          { binding: "CHECKOUT", name: "checkout", class_name: "Checkout" },
+          { binding: "OTHER", name: "bill", class_name: "Bill", script_name: "billing" },
+        ],
+      },
+      workerModule("charge", early),
+    )
+    const { dev, worker } = await project.developing()
+    expect(dev.stdout).toMatch(/OTHER {5}workflow bill \(Bill of billing\), not here: its first use throws/)
+    expect(await (await fetch(worker)).text()).toBe("hello,hello,,c-1")
+    expect(await (await fetch(`${worker}/other`)).text()).toMatch(/NO_BINDING: env\.OTHER is the workflow "bill" of another Worker, "billing"/)
+  })
+
+  it("has workflows that cannot be used while modules are loaded", async () => {
+    project = new WranglerProject({}, workerModule("charge", 'await env.CHECKOUT.create({ id: "c-1" })'))
+    await project.dev().said("stdout", /not started NOT_LOADED: .*NO_BINDING: env\.CHECKOUT can be used as soon as the Worker runs/)
+  })
+})
+
 describe("perdure dev --wrangler refuses", () => {
   it.each([
     [
@@ -136,6 +172,15 @@ describe("perdure dev --wrangler refuses", () => {
     await dev.said("stdout", message)
     project.write("wrangler.jsonc", wranglerFile())
     await dev.said("stdout", /reloaded checkout@1/)
+  })
+
+  it.each([
+    ["a type that is imported without the word type", 'import { Cart } from "./cart"'],
+    ["an enum", "enum Key { A }"],
+  ])("%s, without esbuild, which it advises to install", async (_, code) => {
+    project = new WranglerProject({}, workerModule("charge", code))
+    project.write("src/cart.ts", "export interface Cart {}")
+    await project.dev().said("stdout", /not started NOT_LOADED: [^\n]*; npm install --save-dev esbuild, and it loads as in wrangler/)
   })
 
   it("what is wrong in the file, at once", async () => {

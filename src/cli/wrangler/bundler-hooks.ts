@@ -33,11 +33,11 @@ const texts = new Set([".txt", ".html", ".sql"])
 /**
  * Lets Node load what wrangler's bundler accepts, in the files of the project: imports without an extension, and imports of JSON and text. If the project has
  * esbuild, as every project with wrangler has, esbuild also compiles its TypeScript: Node itself only strips types, so it fails at an enum, or at an import of a
- * type without the word `type`. Versions of Node without synchronous hooks load what Node loads.
+ * type without the word `type`. Versions of Node without synchronous hooks load what Node loads. Resolves to whether esbuild compiles.
  */
-export async function registerBundlerHooks(folder: string): Promise<void> {
+export async function registerBundlerHooks(folder: string): Promise<boolean> {
   const { registerHooks } = nodeModule as unknown as { readonly registerHooks?: (hooks: Hooks) => void }
-  if (registerHooks === undefined) return
+  if (registerHooks === undefined) return false
   const compiler = await importOf<Compiler>(folder, "esbuild")
   if (compiler) process.setSourceMapsEnabled(true)
   registerHooks({
@@ -51,6 +51,7 @@ export async function registerBundlerHooks(folder: string): Promise<void> {
     },
     load: (url, context, next) => (isOfProject(url) ? loaded(url, compiler) : undefined) ?? next(url, context),
   })
+  return compiler !== undefined
 }
 
 function isOfProject(url: string | undefined): boolean {

@@ -46,10 +46,18 @@ export async function loadCheckableWorkflows(settings: WorkerSettings, cwd: stri
   return definitions(await loadWorker(settings, cwd), env, () => Promise.reject(new Error("perdure check calls no instances")))
 }
 
-/** Modules may read `env` of "cloudflare:workers" while they are loaded. The workflows are in it from the start, and work later. */
+/**
+ * Modules may read `env` of "cloudflare:workers" while they are loaded. The workflows are in it from the start, and work later. With Node's modules, vars are
+ * also in `process.env`, unless the process has a variable of that name.
+ */
 function announceEnv(settings: WorkerSettings, given: Readonly<Record<string, unknown>>, find: (binding: string) => object | undefined): void {
+  if (settings.compatibilityFlags.includes("nodejs_compat")) for (const [name, value] of textVars(given)) process.env[name] ??= value
   const later = ownWorkflows(settings).map(({ binding }): [string, unknown] => [binding, laterBinding(binding, () => find(binding))])
   setCurrentProgram({ env: { ...given, ...Object.fromEntries<unknown>(later) }, exports: {} })
+}
+
+function textVars(env: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
+  return Object.entries(env).flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : []))
 }
 
 function definitions({ workflows: sources }: WorkerModule, given: object, client: Parameters<typeof program>[2]): readonly AnyWorkflow[] {

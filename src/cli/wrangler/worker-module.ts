@@ -18,8 +18,10 @@ export interface WorkerModule {
 /** Loads the module that `main` names. Modules of Cloudflare resolve from here on. */
 export async function loadWorker(settings: WorkerSettings, cwd: string): Promise<WorkerModule> {
   await import("../../cloudflare-workflows-register.ts")
-  await registerBundlerHooks(settings.file.folder)
-  const exported = await importModule(settings.main, cwd)
+  const isCompiled = await registerBundlerHooks(settings.file.folder)
+  const exported = await importModule(settings.main, cwd).catch((error: unknown) => {
+    throw isCompiled ? error : withCompilerHint(error)
+  })
   const shown = shownPath(settings.main, cwd)
   const own = ownWorkflows(settings)
   if (own.length === 0)
@@ -32,6 +34,14 @@ export async function loadWorker(settings: WorkerSettings, cwd: string): Promise
     workflows: Object.fromEntries(own.map((workflow) => [workflow.binding, specOf(workflow, exported, shown, settings)])),
     handlers: exported["default"],
   }
+}
+
+/** Node only strips types. The advice is for what it cannot load for that reason. */
+function withCompilerHint(error: unknown): unknown {
+  if (!(error instanceof CommandError) || !/does not provide an export named|strip-only mode|Unknown file extension ".(tsx|jsx)"/.test(error.message))
+    return error
+  const message = `${error.message}; npm install --save-dev esbuild, and it loads as in wrangler (Node alone only strips types)`
+  return new CommandError(error.code, error.exitCode, message, { cause: error.cause })
 }
 
 function specOf(workflow: WorkflowSettings, exported: Readonly<Record<string, unknown>>, shown: string, { file }: WorkerSettings): WorkflowSpec {

@@ -52,11 +52,18 @@ async function responseTo(handlers: WorkerHandlers, incoming: IncomingMessage, s
   }
   const { pathname, searchParams } = new URL(request.url)
   if (pathname !== scheduledPath) return handlers.fetch(request)
+  if (!isOfThisMachine(incoming)) return new Response("only programs of this machine may call the scheduled handler\n", { status: 403 })
   if (!handlers.has("scheduled")) return new Response("this Worker has no scheduled handler\n", { status: 404 })
   const time = Number(searchParams.get("time") ?? Date.now())
   if (!Number.isFinite(time)) return new Response("time has to be milliseconds since 1970\n", { status: 400 })
   const isDone = await handlers.scheduled(searchParams.get("cron") ?? "", time)
   return new Response(isDone ? "ok\n" : "exception\n", { status: isDone ? 200 : 500 })
+}
+
+/** Whether no web page of another site makes the request. A browser says so, and a page that gives its own name this address is found by the name. */
+function isOfThisMachine({ headers }: IncomingMessage): boolean {
+  const host = URL.parse(`http://${headers.host ?? "localhost"}`)?.hostname ?? ""
+  return ["127.0.0.1", "localhost"].includes(host) && !["cross-site", "same-site"].includes(String(headers["sec-fetch-site"]))
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {

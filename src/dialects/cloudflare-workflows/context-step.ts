@@ -1,6 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { Context, Rollback, RollbackContext, StepOptions } from "../../core/workflow/context.ts"
+import type { Asks, Context, Rollback, RollbackContext, StepOptions } from "../../core/workflow/context.ts"
 import { cloudflareDurationMs } from "./cloudflare-duration.ts"
+import { callbackOf, runAsCallback } from "./running-code.ts"
 import { resolveStepConfig, shownConfig, type ResolvedStepConfig, type WorkflowStepContext } from "./step-config.ts"
 import { stepRetry } from "./step-retry.ts"
 import { InvalidStreamError, isStream, revivedStream, storeStream } from "./stream-output.ts"
@@ -40,6 +41,7 @@ export class ContextStep implements WorkflowStep {
 
   async do<T>(name: string, ...rest: readonly unknown[]): Promise<T> {
     const { config, callback, rollbackOptions } = this.#parse(name, rest)
+    this.#refuseInRollback()
     const step = { name, count: this.#count("do", name) }
     const contextOf = (attempt: number) => ({ step: { ...step }, attempt, config: shownConfig(config) })
     const timeoutMs = cloudflareDurationMs(config.timeout)
@@ -50,10 +52,10 @@ export class ContextStep implements WorkflowStep {
       ...(rollbackOptions && { rollback: this.#rollback(rollbackOptions, contextOf) }),
     }
     try {
-      const result = await this.#ctx.do(
+      const result = await this.#asks.do(
         name,
-        async ({ attempt }) => {
-          const value = await callback(contextOf(attempt))
+        async ({ attempt, step: asks }) => {
+          const value = await runAsCallback(this, { asks, isRollback: false }, () => callback(contextOf(attempt)))
           return isStream(value) ? storeStream(name, value) : value
         },
         options,
@@ -69,7 +71,7 @@ export class ContextStep implements WorkflowStep {
     const ms = cloudflareDurationMs(duration)
     if (Number.isNaN(ms) || ms > sleepMsMax)
       throw new WorkflowFatalError(`The duration of sleep "${name}" is not valid: give at most 365 days, such as "5 minutes"`)
-    await this.#ctx.sleep(name, Math.max(0, Math.round(ms)))
+    await this.#asks.sleep(name, Math.max(0, Math.round(ms)))
   }
 
   sleepUntil = async (name: string, timestamp: Date | number): Promise<void> => {
@@ -77,20 +79,30 @@ export class ContextStep implements WorkflowStep {
     const at = timestamp instanceof Date ? timestamp.getTime() : timestamp
     if (!Number.isFinite(at)) throw new WorkflowFatalError(`The time of sleepUntil "${name}" is not valid: give a Date or milliseconds since 1970`)
     if (at < this.#ctx.now()) throw new Error("You can't sleep until a time in the past, time-traveler")
-    await this.#ctx.sleepUntil(name, at)
+    await this.#asks.sleepUntil(name, at)
   }
 
   async waitForEvent<T>(name: string, options: { type: string; timeout?: unknown }): Promise<WorkflowStepEvent<T>> {
+    this.#refuseInRollback()
     checkName(name)
     const timeoutMs = cloudflareDurationMs(options.timeout ?? "24 hours")
     if (!(timeoutMs >= 0)) throw new WorkflowFatalError(`The timeout of waitForEvent "${name}" is not valid: give milliseconds or text such as "5 minutes"`)
     try {
-      const { type, payload, receivedAt } = await this.#ctx.receiveEvent(name, { type: options.type, timeout: Math.round(timeoutMs) })
+      const { type, payload, receivedAt } = await this.#asks.receiveEvent(name, { type: options.type, timeout: Math.round(timeoutMs) })
       return { payload: payload as T, timestamp: new Date(receivedAt), type }
     } catch (error) {
       if (PerdureError.is(error, "EVENT_TIMEOUT")) throw new WorkflowTimeoutError(timeoutMs)
       throw error
     }
+  }
+
+  /** The callback of a step may ask, too: what it asks for is inside of the step. */
+  get #asks(): Asks {
+    return callbackOf(this)?.asks ?? this.#ctx
+  }
+
+  #refuseInRollback(): void {
+    if (callbackOf(this)?.isRollback) throw new WorkflowFatalError("Cannot execute steps during rollback phase")
   }
 
   #parse(
@@ -122,9 +134,10 @@ export class ContextStep implements WorkflowStep {
     return {
       retry: stepRetry(config, stepName, contextOf),
       timeout: cloudflareDurationMs(config.timeout),
-      run: async (output: unknown, { error, attempts }: RollbackContext) => {
+      run: async (output: unknown, { error, attempts, step: asks }: RollbackContext) => {
         const context: WorkflowRollbackContext = { ctx: contextOf(attempts), error: triggerOf(error), output: revivedStream(output), stepName }
-        await (rollback as (context: WorkflowRollbackContext) => Promise<void>)(context)
+        const undo = rollback as (context: WorkflowRollbackContext) => Promise<void>
+        await runAsCallback(this, { asks, isRollback: true }, () => undo(context))
       },
     }
   }

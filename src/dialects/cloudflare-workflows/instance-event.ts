@@ -1,8 +1,8 @@
 import type { HistoryEntry } from "../../client-api/client-api.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { isNested, isRollback, stepName } from "../../core/workflow/step-id.ts"
+import { isRollback, stepName } from "../../core/workflow/step-id.ts"
 import { isHidden } from "../../core/values/redaction.ts"
-import { shownError } from "./instance-status.ts"
+import { shownError, shownInstead } from "./instance-status.ts"
 import { revivedStream } from "./stream-output.ts"
 
 /** One event of an instance, as `subscribe` gives it. */
@@ -10,6 +10,20 @@ export type WorkflowInstanceEvent = EventPlace & EventBody
 
 /** The types of events. */
 export type WorkflowInstanceEventType = EventBody["type"]
+
+/** All types of events. */
+const eventTypes: ReadonlySet<unknown> = new Set<WorkflowInstanceEventType>([
+  ...(["workflow_queued", "workflow_started", "workflow_running", "workflow_paused", "workflow_waiting_for_pause", "workflow_waiting"] as const),
+  ...(["workflow_completed", "workflow_errored", "workflow_terminated", "step_started", "step_completed", "step_errored"] as const),
+  ...(["attempt_started", "attempt_completed", "attempt_errored", "sleep_started", "sleep_completed"] as const),
+  ...(["wait_started", "wait_completed", "wait_timed_out", "rollback_started", "rollback_completed", "rollback_errored"] as const),
+  ...(["rollback_step_started", "rollback_step_completed", "rollback_step_errored"] as const),
+  ...(["rollback_attempt_started", "rollback_attempt_completed", "rollback_attempt_errored"] as const),
+])
+
+export function isEventType(value: unknown): value is WorkflowInstanceEventType {
+  return eventTypes.has(value)
+}
 
 interface EventPlace {
   /** The id of the instance. */
@@ -87,7 +101,6 @@ interface ShownError {
 
 /** One entry of the journal gives at most so many events. */
 const eventsPerEntryMax = 8
-const redacted = "[REDACTED]"
 
 /**
  * Makes the events of an instance out of the entries of its journal, which come in order. An event's id is the position of its entry times eight, plus
@@ -126,7 +139,6 @@ export class InstanceEvents {
 
   #bodies({ type, data, at, run }: HistoryEntry): readonly EventBody[] {
     const id = typeof data["id"] === "string" ? data["id"] : ""
-    if (isNested(id)) return []
     switch (type) {
       case "run.started":
         return this.#started(run, data["value"])
@@ -256,5 +268,5 @@ export function attemptError(value: unknown): ShownError {
 }
 
 function shownValue(value: unknown): unknown {
-  return isHidden(value) ? redacted : value
+  return isHidden(value) ? shownInstead : value
 }

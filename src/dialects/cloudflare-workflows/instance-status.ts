@@ -1,5 +1,6 @@
 import type { InstanceDescription } from "../../client-api/client-api.ts"
 import { PerdureError } from "../../core/errors.ts"
+import { isHidden } from "../../core/values/redaction.ts"
 
 /** What `instance.status()` answers. */
 export type InstanceStatus = {
@@ -12,6 +13,9 @@ export type InstanceStatus = {
   /** Absent: nothing was undone. */
   rollback?: { outcome: "complete" | "failed"; error?: { name: string; message: string } }
 }
+
+/** What is shown in place of sensitive values. */
+export const shownInstead = "[REDACTED]"
 
 const names = {
   queued: "queued",
@@ -61,6 +65,7 @@ function rollbackOf({ steps, notRolledBack, phase }: InstanceDescription): Pick<
 /** Name and message. An error of a step's attempts is the error that the last attempt threw. */
 export function shownError(error: unknown): { name: string; message: string } {
   if (PerdureError.is(error, "STEP_FAILED") && error.cause !== undefined) return shownError(error.cause)
+  if (isHidden(error)) return { name: "Error", message: shownInstead }
   if (typeof error !== "object" || error === null || !("message" in error)) return { name: "Error", message: String(error) }
   const { name = "Error", message } = error as Partial<Error>
   // Over RPC an error may lose its name: then its message begins with it.

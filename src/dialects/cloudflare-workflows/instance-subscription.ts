@@ -1,5 +1,5 @@
 import type { ChangeIterator, Handle, HistoryEntry } from "../../client-api/client-api.ts"
-import { InstanceEvents, type WorkflowInstanceEvent, type WorkflowInstanceEventType } from "./instance-event.ts"
+import { InstanceEvents, isEventType, type WorkflowInstanceEvent, type WorkflowInstanceEventType } from "./instance-event.ts"
 
 /** Options of `subscribe`. */
 export interface WorkflowInstanceSubscribeOptions {
@@ -117,9 +117,14 @@ class HistorySubscription implements WorkflowInstanceSubscription {
   }
 }
 
-function checkOptions({ cursor, filter }: WorkflowInstanceSubscribeOptions): void {
-  const isCursor = cursor === undefined || (Number.isInteger(cursor) && cursor >= 0)
-  if (!isCursor || (filter !== undefined && !Array.isArray(filter))) throw new Error("Invalid Workflow subscription options")
+function checkOptions(options: unknown): asserts options is WorkflowInstanceSubscribeOptions {
+  if (typeof options === "object" && options !== null && areOptions(options)) return
+  throw new Error("Invalid Workflow subscription options")
+}
+
+function areOptions({ cursor, filter, ...others }: Partial<Record<keyof WorkflowInstanceSubscribeOptions, unknown>>): boolean {
+  const isCursor = cursor === undefined || (Number.isInteger(cursor) && (cursor as number) >= 0)
+  return isCursor && (filter === undefined || (Array.isArray(filter) && filter.every(isEventType))) && Object.keys(others).length === 0
 }
 
 /**

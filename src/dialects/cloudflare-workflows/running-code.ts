@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks"
-import type { Context } from "../../core/workflow/context.ts"
+import type { Asks, Context } from "../../core/workflow/context.ts"
 
 /**
  * The native context of the workflow code that is running now. It is absent inside the callback of a step, where the engine calls outside of this
@@ -13,4 +13,24 @@ export function runAsWorkflow<T>(ctx: Context, run: () => T): T {
 
 export function runningWorkflow(): Context | undefined {
   return running.getStore()
+}
+
+/** The callback of a step that is running now, and what it asks with: a step that it asks for is inside its own step. */
+interface RunningCallback {
+  readonly asks: Asks
+  /** The callback undoes the step. */
+  readonly isRollback: boolean
+}
+
+const runningCallback = new AsyncLocalStorage<RunningCallback & { readonly of: object }>()
+
+/** `of` is the `step` object of the instance: the callback may call other instances, which have nothing to do with it. */
+export function runAsCallback<T>(of: object, callback: RunningCallback, run: () => T): T {
+  return runningCallback.run({ of, ...callback }, run)
+}
+
+/** Undefined: no callback of this `step` object is running. */
+export function callbackOf(step: object): RunningCallback | undefined {
+  const running = runningCallback.getStore()
+  return running?.of === step ? running : undefined
 }

@@ -13,10 +13,10 @@ export function isStream(value: unknown): value is ReadableStream<unknown> {
   return typeof value === "object" && value !== null && typeof (value as Partial<ReadableStream>).getReader === "function"
 }
 
-/** Reads the whole stream. Throws a `WorkflowFatalError` for a stream that is locked, or that gives something else than bytes. */
+/** Reads the whole stream. Throws a `TypeError` for a stream that is locked, and a `WorkflowFatalError` for one that gives something else than bytes. */
 export async function storeStream(step: string, stream: ReadableStream<unknown>): Promise<StoredStream> {
   const fail = (why: string) => new InvalidStreamError(step, why)
-  if (stream.locked) throw fail("The stream is locked or was read before.")
+  if (stream.locked) throw new TypeError("The ReadableStream has been locked to a reader.")
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of stream as unknown as AsyncIterable<unknown>) {
@@ -55,6 +55,7 @@ function isStoredStream(value: unknown): value is StoredStream {
 }
 
 function bytesOf(chunk: unknown): Uint8Array | undefined {
+  if (typeof chunk === "string") return new TextEncoder().encode(chunk)
   if (chunk instanceof Uint8Array) return chunk
   if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk)
   return ArrayBuffer.isView(chunk) ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) : undefined

@@ -77,6 +77,18 @@ class ParentOutsideOfSteps extends WorkflowEntrypoint<{ OutsideOfSteps: Workflow
   }
 }
 
+class SeenChild extends WorkflowEntrypoint {
+  async run() {
+    return "seen"
+  }
+}
+class ParentWithoutSteps extends WorkflowEntrypoint<{ SeenChild: WorkflowBinding }> {
+  async run() {
+    const child = await this.env.SeenChild.create({ id: "seen" })
+    return (await this.env.SeenChild.get(child.id)).id
+  }
+}
+
 class Exported extends WorkflowEntrypoint<unknown, { n: number }> {
   async run({ payload, workflowName }: WorkflowEvent<{ n: number }>) {
     return [workflowName, payload.n]
@@ -121,6 +133,10 @@ export const children: Feature = {
     program("workflow code creates a child outside of its steps", { ParentOutsideOfSteps, OutsideOfSteps }, async ({ start }) => ({
       end: await ended(await start()),
     })),
+    program("calls of bindings outside of steps in the events", { ParentWithoutSteps, SeenChild }, async ({ start }) => {
+      const { end, events } = await report(await start())
+      return { end, steps: (events as string[]).flatMap((line) => /^step_\w+ \S+/.exec(line)?.[0] ?? []) }
+    }),
     program("ctx.exports has the bindings by the names of the classes", { ParentOfAnExport, Exported }, async ({ start, bindings: { Exported: child } }) => ({
       parent: await ended(await start()),
       child: await ended(await (child as WorkflowBinding).get("exported")),

@@ -43,7 +43,7 @@ class EventDuringAPause extends WorkflowEntrypoint {
 
 class SleepDuringAPause extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
-    await step.sleep("rest", 1_500)
+    await step.sleep("rest", 3_000)
     return "rested"
   }
 }
@@ -65,7 +65,7 @@ class TerminatedInAStep extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
     await step.do("work", async () => {
       note("TerminatedInAStep", "begins")
-      await pause(400)
+      await pause(1_500)
     })
     note("TerminatedInAStep", "is not reached")
   }
@@ -85,6 +85,13 @@ class CatchesTermination extends WorkflowEntrypoint {
     } finally {
       note("CatchesTermination", "finally")
     }
+  }
+}
+
+class SleepUntilBeforeAPause extends WorkflowEntrypoint<unknown, { wakeAt: number }> {
+  async run({ payload }: WorkflowEvent<{ wakeAt: number }>, step: WorkflowStep) {
+    await step.sleepUntil("rest", payload.wakeAt)
+    return (await step.waitForEvent("go", { type: "go" })).payload
   }
 }
 
@@ -141,12 +148,21 @@ export const lifecycle: Feature = {
       await pause(100)
       await instance.pause()
       await becomes(instance, "paused")
-      await pause(1_700)
+      await pause(3_200)
       const stillPaused = await statusOf(instance)
       await instance.resume()
       const resumedAt = Date.now()
       const end = await ended(instance)
-      return { stillPaused, end, restOfTheSleepAfterResume: Date.now() - resumedAt > 900 }
+      return { stillPaused, end, restOfTheSleepAfterResume: Date.now() - resumedAt > 1_000 }
+    }),
+    program("a sleep until a time has ended before a pause", { SleepUntilBeforeAPause }, async ({ start }) => {
+      const instance = await start({ params: { wakeAt: Date.now() + 2_500 } })
+      await happens(instance, "wait_started")
+      await instance.pause()
+      await becomes(instance, "paused")
+      await instance.resume()
+      await instance.sendEvent({ type: "go", payload: "gone" })
+      return { end: await ended(instance) }
     }),
     program("pause, resume and resume again where there is nothing to do", { PausedForNothing }, async ({ start }) => {
       const instance = await start()
@@ -181,7 +197,7 @@ export const lifecycle: Feature = {
       await until(() => notes().includes("begins"))
       await instance.terminate()
       const end = await ended(instance)
-      await pause(600)
+      await pause(2_000)
       return { end, events: await eventsOf(instance) }
     }),
     program("an instance that has ended cannot be terminated", { TerminatedTooLate }, async ({ start }) => {

@@ -1,6 +1,6 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers"
 import { note } from "../notebook.ts"
-import { becomes, ended, happens, outcomeOf, report, statusOf } from "../observation.ts"
+import { becomes, ended, happens, outcomeOf, rawEventsOf, report, statusOf } from "../observation.ts"
 import { type Feature, program } from "../program.ts"
 
 /** Four steps of which two have one name, a sleep and a wait. Each run notes what it does anew. */
@@ -70,6 +70,12 @@ class RestartPaused extends WorkflowEntrypoint {
 class RestartTerminated extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
     return (await step.waitForEvent("go", { type: "go" })).payload
+  }
+}
+
+class RestartEventIds extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    return step.do("work", async () => "worked")
   }
 }
 
@@ -148,6 +154,14 @@ export const restarts: Feature = {
       await happens(instance, "wait_started")
       await instance.sendEvent({ type: "go", payload: "gone" })
       return { first, ...(await report(instance)) }
+    }),
+    program("event ids grow over a restart", { RestartEventIds }, async ({ start }) => {
+      const instance = await start()
+      const before = await rawEventsOf(instance)
+      await instance.restart()
+      await ended(instance)
+      const after = await rawEventsOf(instance)
+      return { grow: (after[0]?.eventId ?? 0) > (before.at(-1)?.eventId ?? 0) }
     }),
     restartedFrom("RestartFromFirst", { name: "a" }, true),
     restartedFrom("RestartFromSecond", { name: "a", count: 2 }, true),

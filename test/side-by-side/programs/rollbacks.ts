@@ -138,6 +138,20 @@ class TerminatedWithoutRollback extends WorkflowEntrypoint {
   }
 }
 
+class StepInARollback extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    await step.do("a", async () => 1, {
+      rollback: async () => {
+        const done = await step.do("in the rollback", async () => "done").catch(() => "refused")
+        const waited = await step.waitForEvent("in the rollback", { type: "go" }).catch(() => "refused")
+        note("StepInARollback", `${done}, ${JSON.stringify(waited)}`)
+      },
+      rollbackConfig: once,
+    })
+    throw new Error("too bad")
+  }
+}
+
 class RollbackOptionsThatAreNone extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
     const tried = (options: unknown) => step.do("a", async () => 1, options as { rollback: () => Promise<void> }).catch(errorText)
@@ -190,6 +204,7 @@ export const rollbacks: Feature = {
       await instance.terminate()
       return report(instance)
     }),
+    program("a rollback asks for no steps", { StepInARollback }),
     program("rollback options that are none", { RollbackOptionsThatAreNone }),
     program("the status tells how the rollbacks ended", { RollbackOutcome }, async ({ start }) => {
       const outcomes: unknown[] = []

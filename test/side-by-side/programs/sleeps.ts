@@ -27,9 +27,9 @@ class SameSleep extends WorkflowEntrypoint {
 
 class SleepUntil extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
-    const wakeAt = Date.now() + 1_000
+    const wakeAt = Date.now() + 2_500
     await step.sleepUntil("a date", new Date(wakeAt))
-    await step.sleepUntil("a number", Date.now() + 700)
+    await step.sleepUntil("a number", Date.now() + 2_000)
     return Date.now() >= wakeAt
   }
 }
@@ -55,7 +55,7 @@ class LongerSleep extends WorkflowEntrypoint {
 
 class SleepBesideAStep extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
-    return Promise.race([step.sleep("long", 400).then(() => "slept"), step.do("fast", async () => "worked")])
+    return Promise.race([step.sleep("long", 6_000).then(() => "slept"), step.do("fast", async () => "worked")])
   }
 }
 

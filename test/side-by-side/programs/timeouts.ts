@@ -3,11 +3,14 @@ import { note } from "../notebook.ts"
 import { errorText, pause } from "../observation.ts"
 import { type Feature, program } from "../program.ts"
 
+/** Long after the timeouts, however busy the machine is. */
+const longMs = 8_000
+
 class SlowAttempt extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
     await step.do("slow", { timeout: 40, retries: { limit: 1, delay: 10, backoff: "constant" } }, async ({ attempt }) => {
       note("SlowAttempt", `attempt ${attempt}`)
-      await pause(400)
+      await pause(longMs)
       return "too late"
     })
   }
@@ -15,8 +18,8 @@ class SlowAttempt extends WorkflowEntrypoint {
 
 class FastSecondAttempt extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
-    return step.do("slow at first", { timeout: "0.15 seconds", retries: { limit: 1, delay: 10, backoff: "constant" } }, async ({ attempt }) => {
-      if (attempt === 1) await pause(1_000)
+    return step.do("slow at first", { timeout: "1 second", retries: { limit: 1, delay: 10, backoff: "constant" } }, async ({ attempt }) => {
+      if (attempt === 1) await pause(longMs)
       return attempt
     })
   }
@@ -24,7 +27,7 @@ class FastSecondAttempt extends WorkflowEntrypoint {
 
 class CaughtTimeout extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
-    const caught = await step.do("slow", { timeout: "0.05 seconds", retries: { limit: 0, delay: 1 } }, async () => pause(500)).catch(errorText)
+    const caught = await step.do("slow", { timeout: "0.05 seconds", retries: { limit: 0, delay: 1 } }, async () => pause(longMs)).catch(errorText)
     return [caught, await step.do("next", async () => "went on")]
   }
 }

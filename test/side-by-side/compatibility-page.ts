@@ -27,8 +27,9 @@ export function compatibilityPage(): string {
 const notCompared = `Compared are results, errors with their names and messages, status, the events of \`subscribe\` with their fields and their order, attempts, and what the callbacks did. Not compared are:
 
 - times, event ids and random ids. Programs that look at them say what they expect. \`retryDelayMs\` is compared in steps of 200 ms;
-- \`waiting\` and \`rollingBack\`: Cloudflare's local engine shows both as \`running\`, and one program each looks at them;
-- the \`config\` of the events \`step_started\` and \`rollback_step_started\`, which one program looks at;
+- \`waiting\` and \`rollingBack\`: Cloudflare's local engine shows both as \`running\`. One program looks at each;
+- the \`config\` of \`step_started\` and \`rollback_step_started\`. One program looks at that of \`step_started\`;
+- how long \`sleep_started\` says that a sleep takes. One program looks at it;
 - \`rollback\` of the status, which one program looks at;
 - crashes: Cloudflare's local engine does not go on after its process is killed. [The guarantees](guarantees.md) tell what Perdure does.`
 

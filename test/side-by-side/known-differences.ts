@@ -79,6 +79,14 @@ export const reasons: readonly Reason[] = [
     differences: of("a pause stops the clock of a sleep", [["restOfTheSleepAfterResume", true, false]]),
   },
   {
+    title: "The status tells that an instance waits or is rolled back",
+    why: "Cloudflare documents both statuses; its local engine shows `running`. In all other programs these statuses count as `running`.",
+    differences: [
+      ...of("the status of an instance that waits", [["status", "running", "waiting"]]),
+      ...of("the status of an instance that is rolled back", [["status", "running", "rollingBack"]]),
+    ],
+  },
+  {
     title: "The status tells how the rollbacks ended",
     why: "Cloudflare documents `rollback` in the status; its local engine does not give it yet.",
     differences: of("the status tells how the rollbacks ended", [

@@ -17,7 +17,7 @@ export interface Suite {
 
 const vitest = (project: string, ...options: readonly string[]) => ["vitest run", `--project ${project}`, ...options].join(" ")
 
-/** These suites kill processes and wait in real time. Two of them together would need more processor than two cores have. */
+/** These suites wait in real time, and some kill processes. Two of them together would need more processor than two cores have. */
 const realTime = "real time"
 
 export const suites: readonly Suite[] = [
@@ -30,7 +30,7 @@ export const suites: readonly Suite[] = [
   { name: "chaos", commands: [vitest("chaos", "--no-file-parallelism")], long: true, lane: realTime },
   { name: "workerd", commands: ["npm test --silent --workspace @perdure/workerd-tests", vitest("worker")], long: true },
   { name: "postgres", commands: [vitest("postgres")] },
-  { name: "side-by-side", commands: [vitest("side-by-side")] },
+  { name: "side-by-side", commands: [vitest("side-by-side")], lane: realTime },
   { name: "cli", commands: [vitest("cli")] },
   { name: "package", commands: ["npm run --silent package", vitest("package")], long: true, after: ["build"] },
   { name: "simulation", commands: [vitest("simulation")], long: true },

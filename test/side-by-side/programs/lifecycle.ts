@@ -95,9 +95,42 @@ class SleepUntilBeforeAPause extends WorkflowEntrypoint<unknown, { wakeAt: numbe
   }
 }
 
+class StatusWhileWaiting extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    await step.waitForEvent("go", { type: "go" })
+  }
+}
+
+let mayBeUndone = false
+class StatusInARollback extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    await step.do("a", async () => 1, {
+      rollback: async () => {
+        note("StatusInARollback", "undoing")
+        await until(() => mayBeUndone)
+      },
+    })
+    throw new Error("too bad")
+  }
+}
+
 export const lifecycle: Feature = {
   title: "Pause, resume and terminate",
   programs: [
+    program("the status of an instance that waits", { StatusWhileWaiting }, async ({ start }) => {
+      const instance = await start()
+      await happens(instance, "wait_started")
+      const { status } = await instance.status()
+      await instance.terminate()
+      return { status }
+    }),
+    program("the status of an instance that is rolled back", { StatusInARollback }, async ({ start, notes }) => {
+      const instance = await start()
+      await until(() => notes().includes("undoing"))
+      const { status } = await instance.status()
+      mayBeUndone = true
+      return { status, end: await ended(instance) }
+    }),
     program("an instance that waits is paused and resumed", { PausedWhileWaiting }, async ({ start }) => {
       const instance = await start()
       await happens(instance, "wait_started")

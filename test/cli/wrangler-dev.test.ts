@@ -146,6 +146,26 @@ describe("the env of perdure dev --wrangler", () => {
     expect(await (await fetch(`${worker}/other`)).text()).toMatch(/NO_BINDING: env\.OTHER is the workflow "bill" of another Worker, "billing"/)
   })
 
+  it("modules may be imported as wrangler's bundler takes them", async () => {
+    const imports = `
+      import { createRequire } from "node:module"
+      import plain from "./data/plain.json"
+      import attributed from "./data/attributed.json" with { type: "json" }
+      import note from "./data/note.txt"
+      import { one } from "./parts"
+      import { two } from "./parts/two.js"
+      const required = createRequire(import.meta.url)("./data/plain.json")
+      export default { fetch: () => new Response([plain.n, attributed.n, required.n, note, one, two].join()) }`
+    project = new WranglerProject({}, workerModule("charge", imports))
+    project.write("src/data/plain.json", '{ "n": 1 }')
+    project.write("src/data/attributed.json", '{ "n": 2 }')
+    project.write("src/data/note.txt", "read me")
+    project.write("src/parts/index.ts", 'export const one: string = "one"')
+    project.write("src/parts/two.ts", 'export const two: string = "two"')
+    const { worker } = await project.developing()
+    expect(await (await fetch(worker)).text()).toBe("1,2,1,read me,one,two")
+  })
+
   it("has workflows that cannot be used while modules are loaded", async () => {
     project = new WranglerProject({}, workerModule("charge", 'await env.CHECKOUT.create({ id: "c-1" })'))
     await project.dev().said("stdout", /not started NOT_LOADED: .*NO_BINDING: env\.CHECKOUT can be used as soon as the Worker runs/)

@@ -15,9 +15,14 @@ interface Loaded {
   readonly shortCircuit: true
 }
 
+interface LoadContext {
+  readonly conditions?: readonly string[]
+  readonly importAttributes?: Readonly<Record<string, string>>
+}
+
 interface Hooks {
   resolve(specifier: string, context: { readonly parentURL?: string }, next: (specifier: string, context: unknown) => unknown): unknown
-  load(url: string, context: unknown, next: (url: string, context: unknown) => unknown): unknown
+  load(url: string, context: LoadContext, next: (url: string, context: unknown) => unknown): unknown
 }
 
 const endings = [".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".json", "/index.ts", "/index.tsx", "/index.js", "/index.mjs"]
@@ -49,13 +54,18 @@ export async function registerBundlerHooks(folder: string): Promise<boolean> {
         return firstThatResolves(alternatives(specifier), (candidate) => next(candidate, context), error)
       }
     },
-    load: (url, context, next) => (isOfProject(url) ? loaded(url, compiler) : undefined) ?? next(url, context),
+    load: (url, context, next) => (isOfProject(url) && isPlainImport(context) ? loaded(url, compiler) : undefined) ?? next(url, context),
   })
   return compiler !== undefined
 }
 
 function isOfProject(url: string | undefined): boolean {
   return url?.startsWith("file:") === true && !url.includes("/node_modules/")
+}
+
+/** Node itself loads what `require` asks for, and JSON with its attribute. */
+function isPlainImport({ conditions = [], importAttributes = {} }: LoadContext): boolean {
+  return !conditions.includes("require") && Object.keys(importAttributes).length === 0
 }
 
 function alternatives(specifier: string): readonly string[] {

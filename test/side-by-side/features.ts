@@ -7,6 +7,7 @@ import { delays } from "./programs/delays.ts"
 import { lifecycle } from "./programs/lifecycle.ts"
 import { nonRetryable } from "./programs/non-retryable.ts"
 import { parallel } from "./programs/parallel.ts"
+import { paramsAndEvents } from "./programs/params-and-events.ts"
 import { restarts } from "./programs/restarts.ts"
 import { retries } from "./programs/retries.ts"
 import { rollbacks } from "./programs/rollbacks.ts"
@@ -29,6 +30,7 @@ export const features: readonly Feature[] = [
   nonRetryable,
   sleeps,
   waits,
+  paramsAndEvents,
   rollbacks,
   bindings,
   children,

@@ -80,7 +80,7 @@ export const reasons: readonly Reason[] = [
   },
   {
     title: "The status tells that an instance waits or is rolled back",
-    why: "Cloudflare documents both statuses; its local engine shows `running`. In all other programs these statuses count as `running`.",
+    why: "Cloudflare's local engine shows `running` for both. In all other programs these statuses count as `running`.",
     differences: [
       ...of("the status of an instance that waits", [["status", "running", "waiting"]]),
       ...of("the status of an instance that is rolled back", [["status", "running", "rollingBack"]]),
@@ -88,7 +88,7 @@ export const reasons: readonly Reason[] = [
   },
   {
     title: "The status tells how the rollbacks ended",
-    why: "Cloudflare documents `rollback` in the status; its local engine does not give it yet.",
+    why: "The status of Cloudflare's local engine has no `rollback`.",
     differences: of("the status tells how the rollbacks ended", [
       ["outcomes.0", "(undefined)", { outcome: "complete" }],
       ["outcomes.1", "(undefined)", { outcome: "failed", error: { name: "Error", message: "cannot be undone" } }],
@@ -232,6 +232,24 @@ export const reasons: readonly Reason[] = [
         "end.output.4",
         "WorkflowTimeoutError: Execution timed out after -1ms",
         'WorkflowFatalError: The timeout of waitForEvent "e" is not valid: give milliseconds or text such as "5 minutes"',
+      ],
+    ]),
+  },
+  {
+    title: "An object that is thrown stays what it is",
+    why: "The transport of Cloudflare makes an error of everything that is thrown, and of an object only says that it was one. Perdure makes errors of texts and numbers, and lets an object keep its fields.",
+    differences: of("values that are no errors are thrown", [["end.output.4", "Error: #<Object>", { name: "Odd", message: "an object" }]]),
+  },
+  {
+    title: "Retries may be without a limit",
+    why: "The events of Cloudflare's local engine may have a config with the limit `Infinity`, but its check of configs refuses that. Perdure tries again for ever.",
+    differences: of("retries without a limit", [
+      ["end.status", "errored", "complete"],
+      ["end.output", null, [8, true]],
+      [
+        "end.error",
+        'WorkflowFatalError: Step config for "patient" is in a invalid format. See https://developers.cloudflare.com/workflows/build/sleeping-and-retrying/',
+        undefined,
       ],
     ]),
   },

@@ -69,6 +69,11 @@ describe("the list of programs", () => {
     expect(classes.length).toBe(Object.keys(workflowSources).length)
   })
 
+  it("has no program that shows nothing", () => {
+    const nothing = allPrograms.filter((program) => Object.values(shownBy("theirs", program) as object).every((value) => value === undefined))
+    expect(nothing.map(({ title }) => title)).toEqual([])
+  })
+
   it("has the program of each known difference", () => {
     const titles = new Set(allPrograms.map(({ title }) => title))
     expect(known.filter(({ program }) => !titles.has(program))).toEqual([])

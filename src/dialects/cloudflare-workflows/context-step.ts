@@ -142,14 +142,15 @@ export class ContextStep implements WorkflowStep {
     }
   }
 
-  /** Throws the error of the last attempt, as the callback threw it. What no workflow may catch ends the instance. */
+  /** Throws the error of the last attempt, as the callback threw it; a text or a number becomes an error. What no workflow may catch ends the instance. */
   #fail(name: string, error: unknown, timeoutMs: number): Promise<never> {
     if (!PerdureError.is(error, "STEP_FAILED")) throw error
     const { cause } = error
     if (PerdureError.is(cause, "STEP_TIMEOUT")) throw new WorkflowTimeoutError(timeoutMs)
     if (PerdureError.is(cause, "UNSERIALIZABLE")) return this.#endWith(notSerialisable(name))
     if (cause instanceof Error && isInvalidStream(cause)) return this.#endWith(new WorkflowFatalError(cause.message))
-    throw cause
+    if (typeof cause === "object" && cause !== null) throw cause as Error
+    throw new Error(String(cause))
   }
 
   #endWith(error: WorkflowFatalError): Promise<never> {

@@ -76,7 +76,7 @@ export class WorkflowBinding<Params = unknown> {
     const ctx = runningWorkflow()
     const { id = ctx ? ctx.uuid() : crypto.randomUUID(), params, retention } = options
     checkCreatableId(id)
-    const start = { id: nativeId(this.#place.workflow, id), input: params ?? {}, ...nativeRetention(retention) }
+    const start = { id: nativeId(this.#place.workflow, id), input: params === undefined ? {} : params, ...nativeRetention(retention) }
     try {
       if (ctx) await ctx.startChild(this.#definition, { ...start, onParentEnd: "abandon" } as never)
       else await (await this.#place.client()).start(this.#definition, start as never)
@@ -110,7 +110,7 @@ export class WorkflowBinding<Params = unknown> {
     const items = wanted.map(({ id, params, retention }) => ({
       workflow: this.#definition,
       id: nativeId(this.#place.workflow, id),
-      input: params ?? {},
+      input: params === undefined ? {} : params,
       ...nativeRetention(retention),
     }))
     const results = await startEachOnce(await this.#place.client(), items)

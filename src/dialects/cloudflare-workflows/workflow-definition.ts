@@ -90,7 +90,7 @@ function eventOf(ctx: Context, workflowName: string, params: unknown): WorkflowE
   const { id, schedule } = ctx.instance
   const cron = schedule && cronOf(workflowName, schedule.id)
   return {
-    payload: params ?? {},
+    payload: params === undefined ? {} : (params as Readonly<unknown>),
     timestamp: ctx.startTime,
     instanceId: shortId(workflowName, id),
     workflowName,

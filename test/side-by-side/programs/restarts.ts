@@ -1,6 +1,6 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers"
-import { note } from "../notebook.ts"
-import { becomes, ended, happens, outcomeOf, rawEventsOf, report, statusOf } from "../observation.ts"
+import { note, notesOf } from "../notebook.ts"
+import { becomes, ended, happens, outcomeOf, pause, rawEventsOf, report, statusOf, until } from "../observation.ts"
 import { type Feature, program } from "../program.ts"
 
 /** Four steps of which two have one name, a sleep and a wait. Each run notes what it does anew. */
@@ -70,6 +70,22 @@ class RestartPaused extends WorkflowEntrypoint {
 class RestartTerminated extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
     return (await step.waitForEvent("go", { type: "go" })).payload
+  }
+}
+
+class RestartInAStep extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    const first = await step.do("first", async () => {
+      note("RestartInAStep", "first")
+      return "first"
+    })
+    const { length } = notesOf("RestartInAStep").filter((line) => line === "slow begins")
+    const second = await step.do("slow", async () => {
+      note("RestartInAStep", "slow begins")
+      if (length === 0) await pause(8_000)
+      return `slow of run ${length + 1}`
+    })
+    return [first, second]
   }
 }
 
@@ -154,6 +170,12 @@ export const restarts: Feature = {
       await happens(instance, "wait_started")
       await instance.sendEvent({ type: "go", payload: "gone" })
       return { first, ...(await report(instance)) }
+    }),
+    program("a restart does not wait for a running step", { RestartInAStep }, async ({ start, notes }) => {
+      const instance = await start()
+      await until(() => notes().includes("slow begins"))
+      await instance.restart()
+      return report(instance)
     }),
     program("event ids grow over a restart", { RestartEventIds }, async ({ start }) => {
       const instance = await start()

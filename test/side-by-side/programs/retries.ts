@@ -1,7 +1,7 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "cloudflare:workers"
 import { NonRetryableError } from "cloudflare:workflows"
 import { note } from "../notebook.ts"
-import { errorText } from "../observation.ts"
+import { ended, errorText, plain } from "../observation.ts"
 import { type Feature, program } from "../program.ts"
 
 class SecondAttempt extends WorkflowEntrypoint {
@@ -42,12 +42,41 @@ class NoRetry extends WorkflowEntrypoint {
   }
 }
 
+class EndlessRetries extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    return step.do("patient", { retries: { limit: Infinity, delay: 1, backoff: "constant" } }, async ({ attempt, config }) => {
+      if (attempt < 8) throw new Error("not yet")
+      return [attempt, config.retries?.limit === Infinity]
+    })
+  }
+}
+
+class ThrownValues extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    const shown: unknown[] = []
+    for (const value of ["text", 5, null, undefined, { name: "Odd", message: "an object" }])
+      shown.push(
+        await step
+          .do("throws", { retries: { limit: 0, delay: 1 } }, async () => {
+            throw value
+          })
+          .then(
+            () => "no error",
+            (error: unknown) => plain(error),
+          ),
+      )
+    return shown
+  }
+}
+
 export const retries: Feature = {
   title: "Retries and attempts",
   programs: [
     program("a failed step is tried again", { SecondAttempt }),
     program("the error of the last attempt ends the instance", { AllAttemptsFail }),
     program("workflow code catches the error of a step", { CaughtFailure }),
+    program("retries without a limit", { EndlessRetries }, async ({ start }) => ({ end: await ended(await start()) })),
+    program("values that are no errors are thrown", { ThrownValues }, async ({ start }) => ({ end: await ended(await start()) })),
     program("a NonRetryableError is not tried again, and keeps its name and message", { NoRetry }),
   ],
 }

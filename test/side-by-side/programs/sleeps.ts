@@ -47,6 +47,16 @@ class ZeroSleep extends WorkflowEntrypoint {
   }
 }
 
+class OddDurations extends WorkflowEntrypoint {
+  async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
+    await step.sleep("digits", "20" as unknown as number)
+    await step.sleep("fraction", 10.5)
+    await step.sleep("plural", "0.01 seconds")
+    await step.sleep("below zero", -1)
+    return "awake"
+  }
+}
+
 class LongerSleep extends WorkflowEntrypoint {
   async run(_: WorkflowEvent<unknown>, step: WorkflowStep) {
     await step.sleep("rest", 300)
@@ -68,6 +78,7 @@ export const sleeps: Feature = {
     program("a sleep until a time", { SleepUntil }),
     program("a sleep until a time in the past is refused", { SleepInThePast }),
     program("a sleep of no time", { ZeroSleep }),
+    program("durations in digits, in fractions and below zero", { OddDurations }),
     program("the event tells how long a sleep takes", { LongerSleep }, async ({ start }) => {
       const events = await rawEventsOf(await start(), { filter: ["sleep_started"] })
       return { durations: events.map((event) => "durationMs" in event && event.durationMs >= 300 && event.durationMs < 5_000) }

@@ -1,6 +1,7 @@
 import type { ControlKind } from "../core/journal/control-message.ts"
 import type { Phase, Status } from "../core/journal/status.ts"
 import type { FlowTraits } from "./flow-control.ts"
+import type { NewTask } from "./task-store.ts"
 
 /**
  * Claims instances and writes their turns. Every method is one atomic operation. Safety rests on one fence: a turn begins at the position where the
@@ -140,6 +141,10 @@ export interface Turn extends JournalRow {
   readonly inboxSeen?: number | undefined
   /** Messages to other instances, delivered in the same transaction. A message to an ended or absent instance is dropped. */
   readonly sends?: readonly NewMessage[] | undefined
+  /** Tasks that wait in their queues from this turn on. */
+  readonly tasks?: readonly NewTask[] | undefined
+  /** Tasks of the instance that end with this turn, by their ids, or all that the instance has. */
+  readonly endsTasks?: readonly string[] | "all" | undefined
   /** The worker that writes the turn. If the instance has limits, the turn is lost unless this worker owns it: with the ownership its slots are lost too. */
   readonly by?: string | undefined
   /** The instance has ended, or another run has started: unread messages are dropped. */
@@ -162,8 +167,11 @@ export interface RunReference {
  */
 export type TurnOutcome = "committed" | "lost"
 
-/** The kinds of messages. `child`: a child has ended, for the step that started it. `update`: a request that gets one answer. */
-export type MessageKind = ControlKind | "event" | "child" | "update"
+/**
+ * The kinds of messages. `child`: a child has ended, for the step that started it. `activity`: a task has ended, for its step. `update`: a request that gets
+ * one answer.
+ */
+export type MessageKind = ControlKind | "event" | "child" | "activity" | "update"
 
 export interface NewMessage {
   readonly instance: string
@@ -171,11 +179,11 @@ export interface NewMessage {
   readonly incarnation?: string
   readonly kind: MessageKind
   readonly at: number
-  /** The event's type, the update's name, the step that started the child, or the reason of a control message. */
+  /** The event's type, the update's name, the step of the child or the activity, or the reason of a control message. */
   readonly topic?: string
-  /** The event's payload, the update's arguments, or the child's ending, encoded. */
+  /** The event's payload, the update's arguments, or the ending of the child or the task, encoded. */
   readonly payload?: string
-  /** The inbox has at most one unread message with this id. The owner refuses ids that its journal has. */
+  /** The inbox has at most one unread message with this id; for `activity`, the id of the task. The owner refuses ids that its journal has. */
   readonly eventId?: string
   /** For an event: refuse it if the instance declares its events without this type. Absent: the event is delivered in any case. */
   readonly isChecked?: true

@@ -5,6 +5,7 @@ import type { FlowControl } from "./flow-control.ts"
 import type { Logger } from "./host.ts"
 import type { JournalStore, Message } from "./journal-store.ts"
 import type { ScheduleStore } from "./schedule-store.ts"
+import type { TaskStore } from "./task-store.ts"
 import type { ClientTransactions, Transactions } from "./transactions.ts"
 
 /** An open store. */
@@ -19,6 +20,8 @@ export interface Store {
   /** Transactions of callers. Undefined: callers cannot have transactions in the store's database. */
   readonly callerTransactions?: CallerTransactions | undefined
   readonly flow: FlowControl
+  /** Undefined: the store has no task queues, and activities run where their workflow runs. */
+  readonly tasks?: TaskStore | undefined
   /** Whether an engine on this store may execute workflows now. A client stands by, and may become the worker later. */
   readonly role: StoreRole
   /** Tries to become the worker, on a store that allows one worker process. Returns the role from now on. */
@@ -55,6 +58,8 @@ export interface Hint {
   readonly updatesAnswered: boolean
   /** A journal has new rows. */
   readonly changed: boolean
+  /** There may be tasks to claim. */
+  readonly tasks?: boolean
 }
 
 export type StoreRole = "worker" | "client"

@@ -117,6 +117,8 @@ function ignoreReason(message: IncomingMessage, state: InstanceState): string | 
       return isAwaited(message, state) ? undefined : "no step of this run waits for that child"
     case "update":
       return undefined
+    case "activity":
+      return "no step of this run waits for that task"
     case "terminate":
       return message.payload !== undefined && isUnwinding(state) ? "it is being rolled back already" : undefined
     case "pause":

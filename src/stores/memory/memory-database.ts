@@ -8,6 +8,7 @@ import { MemoryChanges } from "./memory-changes.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
 import { slotStateOf } from "../shared/slot-admission.ts"
 import { MemoryFlow, type MemoryFlowRecord } from "./memory-flow.ts"
+import { MemoryTasks } from "./memory-task-store.ts"
 
 /** One instance with its journal and inbox. `row` is replaced and never changed in place, because callers may keep a row that they got. */
 export interface MemoryInstance {
@@ -37,6 +38,7 @@ export class MemoryDatabase {
   readonly offers = new Map<string, readonly Offer[]>()
   readonly schedules = new Map<string, MemorySchedule>()
   readonly changes = new MemoryChanges()
+  readonly tasks = new MemoryTasks()
   /** The clock of the store that makes the present call. */
   now: () => number = () => 0
   readonly flow = new MemoryFlow(
@@ -54,7 +56,7 @@ export class MemoryDatabase {
       if (existing !== undefined) return isRecorded(existing, turn) ? "committed" : "lost"
       if (turn.within !== undefined && !this.#isRunOpen(turn.within)) return "lost"
       if (!this.#create(turn)) return "lost"
-      for (const message of turn.sends ?? []) this.deliver(message)
+      this.#writeOutgoing(turn)
       return "committed"
     }
     if (existing === undefined || existing.row.incarnation !== turn.incarnation) return "lost"
@@ -78,8 +80,14 @@ export class MemoryDatabase {
       this.replace(existing, { ...permanentColumns(existing.row), ...turn.state, updatedAt: turn.at })
       if (existing.flow) this.flow.admission.applyState(existing.flow, run, turn.state)
     } else this.#updateSets(existing)
-    for (const message of turn.sends ?? []) this.deliver(message)
+    this.#writeOutgoing(turn)
     return "committed"
+  }
+
+  #writeOutgoing({ instance, sends, tasks, endsTasks, incarnation, at }: Turn): void {
+    if (endsTasks) this.tasks.end(endsTasks, instance)
+    if (tasks) this.tasks.add(tasks, { instance, incarnation, at })
+    for (const message of sends ?? []) this.deliver(message)
   }
 
   deliver({ incarnation, isChecked, ...message }: NewMessage): Delivery {

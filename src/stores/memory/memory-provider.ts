@@ -5,6 +5,7 @@ import { MemoryDirectory } from "./memory-directory.ts"
 import { MemoryFlowControl } from "./memory-flow-control.ts"
 import { MemoryJournalStore } from "./memory-journal-store.ts"
 import { MemoryScheduleStore } from "./memory-schedule-store.ts"
+import { MemoryTaskStore } from "./memory-task-store.ts"
 
 /**
  * A store in memory, for tests and for work that need not outlive the process. The data belongs to the provider: closing the store and opening it
@@ -28,6 +29,7 @@ class MemoryStore implements Store {
   readonly directory: MemoryDirectory
   readonly schedules: MemoryScheduleStore
   readonly flow: MemoryFlowControl
+  readonly tasks: MemoryTaskStore
   readonly role
   readonly #siblings: Set<MemoryStore>
   readonly #listeners = new Set<() => void>()
@@ -52,6 +54,7 @@ class MemoryStore implements Store {
     this.directory = new MemoryDirectory(access)
     this.schedules = new MemoryScheduleStore(access)
     this.flow = new MemoryFlowControl(access)
+    this.tasks = new MemoryTaskStore(access)
   }
 
   async standBy() {

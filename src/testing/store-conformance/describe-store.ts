@@ -14,6 +14,7 @@ import { lineCases } from "./line-cases.ts"
 import { uniqueCases } from "./unique-cases.ts"
 import { inboxCases } from "./inbox-cases.ts"
 import { leaseCases } from "./lease-cases.ts"
+import { taskCases } from "./task-cases.ts"
 import { lifeCycleCases } from "./life-cycle-cases.ts"
 import { queueCases } from "./queue-cases.ts"
 import { payloadCases } from "./payload-cases.ts"
@@ -56,12 +57,15 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     payloadCases(bed)
     scheduleCases(bed)
     lifeCycleCases(bed)
+    if (has.tasks !== false) taskCases(bed)
     if (has.clientTransactions) clientTransactionCases(bed)
   })
 }
 
 /** Features that only some stores have. */
 interface OptionalPorts {
+  /** Task queues, unless this is false. */
+  readonly tasks?: false
   /** Asynchronous transactions of steps, and transactions of callers. */
   readonly clientTransactions?: true
 }

@@ -137,6 +137,7 @@ export class MemoryDatabase {
     this.#removeFromOwned(instance)
     this.pending.delete(instance)
     this.instances.delete(instance.row.id)
+    this.tasks.end("all", instance.row.id)
     this.changes.remove(instance)
   }
 

@@ -35,8 +35,7 @@ export class MemoryTasks {
   }
 
   end(ids: readonly string[] | "all", instance: string): void {
-    if (ids !== "all") for (const id of ids) this.byId.delete(id)
-    else for (const { row } of this.byId.values()) if (row.instance === instance) this.byId.delete(row.id)
+    for (const id of ids === "all" ? this.byId.keys() : ids) if (this.byId.get(id)?.row.instance === instance) this.byId.delete(id)
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Turn } from "../../ports/journal-store.ts"
 
 /** Whether the turn only appends entries to the journal. Most turns between two steps do only that, and stores write them by one statement. */
-export function isAppendOnly({ create, state, consumed, discardInbox, tags, memo, sends }: Turn): boolean {
-  return (create ?? state ?? tags ?? memo ?? sends ?? consumed?.[0]) === undefined && discardInbox !== true
+export function isAppendOnly({ create, state, consumed, discardInbox, tags, memo, sends, tasks, endsTasks }: Turn): boolean {
+  return (create ?? state ?? tags ?? memo ?? sends ?? tasks ?? endsTasks ?? consumed?.[0]) === undefined && discardInbox !== true
 }
 
 /**

@@ -7,6 +7,7 @@ import { JournalTable } from "./tables/journal-table.ts"
 import type { OfferTable } from "./tables/offer-table.ts"
 import type { SqliteFlowTransaction } from "./tables/flow-transaction.ts"
 import { TurnTable } from "./tables/turn-table.ts"
+import type { TaskTable } from "./tables/task-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 import type { TurnBatch } from "./tables/turn-batch.ts"
 
@@ -21,6 +22,8 @@ export interface SqliteTables {
   readonly flow: TurnFlow
   /** Only in files, which several workers may open. */
   readonly offers?: OfferTable
+  /** Undefined: the database has no task queues. */
+  readonly tasks?: TaskTable | undefined
 }
 
 /** The tables of a database that holds the limits and unique keys of all instances itself. */
@@ -28,16 +31,22 @@ export interface FlowTables extends SqliteTables {
   readonly flow: SqliteFlowTransaction
 }
 
+/** The tables of a database with task queues. */
+export interface TaskQueueTables extends SqliteTables {
+  readonly tasks: TaskTable
+}
+
 export interface SqliteTableOptions {
   /** Only in files, where one transaction writes turns of many instances. */
   readonly batch?: TurnBatch
   readonly flow: TurnFlow
   readonly due: DueSearch
+  readonly tasks?: TaskTable
   /** Only in objects: passes messages for other instances on, and notes turns for the index. */
   readonly observer?: TurnObserver | undefined
 }
 
-export function sqliteTables(driver: SqlDriver, now: () => number, { batch, flow, due, observer }: SqliteTableOptions): SqliteTables {
-  const common = { driver, now, journal: new JournalTable(driver), inbox: new InboxTable(driver), flow }
+export function sqliteTables(driver: SqlDriver, now: () => number, { batch, flow, due, tasks, observer }: SqliteTableOptions): SqliteTables {
+  const common = { driver, now, journal: new JournalTable(driver), inbox: new InboxTable(driver), flow, tasks }
   return { ...common, claims: new ClaimTable(driver, due), turns: new TurnTable({ ...common, observer, batch }) }
 }

@@ -5,18 +5,20 @@ import type { FlowControl } from "../../ports/flow-control.ts"
 import type { JournalStore } from "../../ports/journal-store.ts"
 import type { ScheduleStore } from "../../ports/schedule-store.ts"
 import type { Store, StoreContext, StoreRole } from "../../ports/store.ts"
+import type { TaskStore } from "../../ports/task-store.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 import { storeClosedError } from "../shared/store-error.ts"
 import { ChangePoll } from "./file/change-poll.ts"
 import { LockQueue, onceUnlocked } from "./file/lock-queue.ts"
 import { migrate } from "./schema/migrate.ts"
 import { NodeSqlDriver } from "./driver/node-sql-driver.ts"
-import { queuedDirectory, queuedFlow, queuedJournal, queuedSchedules, queuedTransactions } from "./file/queued-store.ts"
+import { queuedDirectory, queuedFlow, queuedJournal, queuedSchedules, queuedTasks, queuedTransactions } from "./file/queued-store.ts"
 import { migrations } from "./schema/schema.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
+import { SqliteTaskStore } from "./sqlite-task-store.ts"
 import { fileTables } from "./file-components.ts"
 import type { FlowTables } from "./sqlite-components.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
@@ -101,6 +103,7 @@ class SqliteStore implements Store {
   readonly schedules: ScheduleStore
   readonly transactions: Transactions
   readonly flow: FlowControl
+  readonly tasks: TaskStore
   readonly #driver: NodeSqlDriver
   readonly #queue: LockQueue
   readonly #tables: FlowTables
@@ -114,13 +117,15 @@ class SqliteStore implements Store {
 
   constructor(driver: NodeSqlDriver, { path, pollIntervalMs, busyTimeoutMs, context, readOnly = false }: OpenOptions) {
     this.#driver = driver
-    this.#tables = fileTables(driver, context.now)
+    const tables = fileTables(driver, context.now)
+    this.#tables = tables
     this.#queue = new LockQueue(driver, busyTimeoutMs)
     this.journal = queuedJournal(new SqliteJournalStore(this.#tables), this.#queue)
     this.directory = queuedDirectory(new SqliteDirectory({ ...this.#tables, now: context.wallNow ?? context.now }), this.#queue)
     this.schedules = queuedSchedules(new SqliteScheduleStore(this.#tables), this.#queue)
     this.transactions = queuedTransactions(new SqliteTransactions(this.#tables), this.#queue)
     this.flow = queuedFlow(new SqliteFlowControl(this.#tables), this.#queue)
+    this.tasks = queuedTasks(new SqliteTaskStore(tables, context.wallNow), this.#queue)
     this.#poll = new ChangePoll(driver, pollIntervalMs)
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)

@@ -105,7 +105,7 @@ export function taskCases(bed: CurrentBed): void {
       await write("i", task("t1"), task("t2"), task("t3"))
       await write("j", task("t4"))
       await claimBy("k", { limit: 2 })
-      await journal.commit([turn("i", 4, { endsTasks: ["t1", "t4-of-another"] })])
+      await journal.commit([turn("i", 4, { endsTasks: ["t1", "t4", "nobody"] })])
       expect(
         await tasks().keep(
           [
@@ -130,6 +130,43 @@ export function taskCases(bed: CurrentBed): void {
       await journal.commit([turn("i", 4, { state: completed })])
       expect(await tasks().finish([{ id: "t1", token: "k", ending: "{}", completes: true }])).toEqual(["finished"])
       expect(await inbox("i")).toEqual([])
+    })
+
+    it("are removed with their instance, which may have ended without ending them", async () => {
+      const { journal, directory } = bed()
+      await write("i", task("t1"), task("t2", { input: `"${"x".repeat(600_000)}"`, startBy: 1_005_000 }))
+      await write("j", task("t3"))
+      await claimBy("k", { limit: 1 })
+      await journal.commit([turn("i", 4, { state: completed })])
+      expect(await directory.remove(["i"])).toEqual(["i"])
+      expect(ids(await tasks().find(["t1", "t2", "t3"]))).toEqual(["t3"])
+      expect(await tasks().depths()).toEqual([{ queue: "warehouse", waiting: 1, claimed: 0, oldestAt: 1_000_500 }])
+      bed().now += 10_000
+      expect(await tasks().expire(10)).toEqual({ instances: [] })
+      expect(ids(await claimBy("l"))).toEqual(["t3"])
+    })
+
+    it("may have an input of some megabytes", async () => {
+      const input = `"${"\u{1f600}x\0".repeat(400_000)}"`
+      await write("i", task("t1", { input }), task("t2"), task("t3", { input: `"${"y".repeat(300_000)}"` }))
+      expect((await tasks().find(["t1"]))[0]?.input === input).toBe(true)
+      const claimed = await claimBy("k")
+      expect(ids(claimed)).toEqual(["t1", "t2", "t3"])
+      expect(claimed[0]?.input === input).toBe(true)
+      expect(await tasks().finish([{ id: "t1", token: "k", ending: "{}", completes: true }])).toEqual(["finished"])
+      await bed().journal.commit([turn("i", 4, { endsTasks: ["t3"] }), turn("i", 5, { endsTasks: "all", tasks: [task("t4")] })])
+      expect(ids(await claimBy("l"))).toEqual(["t4"])
+    })
+
+    it("are not expired by a claim whose time was renewed, nor given out while they are claimed", async () => {
+      await write("i", task("t1", { startBy: 1_001_000 }))
+      expect(await tasks().expire(10)).toEqual({ instances: [], nextAt: 1_001_000 })
+      await claimBy("k", { leaseMs: 5_000 })
+      bed().now += 4_000
+      expect(await tasks().expire(10)).toEqual({ instances: [], nextAt: 1_005_000 })
+      expect(await tasks().keep([{ id: "t1", token: "k" }], 5_000)).toEqual(["kept"])
+      expect(await tasks().expire(10)).toEqual({ instances: [], nextAt: 1_009_000 })
+      expect(await claimBy("l")).toEqual([])
     })
 
     it("are lost to their worker when neither it nor its heartbeats renew the claim", async () => {

@@ -2,6 +2,7 @@ import type { Directory } from "../../../ports/directory.ts"
 import type { FlowControl } from "../../../ports/flow-control.ts"
 import type { JournalStore } from "../../../ports/journal-store.ts"
 import type { ScheduleStore } from "../../../ports/schedule-store.ts"
+import type { TaskStore } from "../../../ports/task-store.ts"
 import type { Transactions } from "../../../ports/transactions.ts"
 import type { LockQueue } from "./lock-queue.ts"
 
@@ -47,6 +48,19 @@ export function queuedSchedules(schedules: ScheduleStore, queue: LockQueue): Sch
     list: (filter, page) => queue.read(() => schedules.list(filter, page)),
     due: (workflows, limit) => queue.read(() => schedules.due(workflows, limit)),
     nextDueAt: (workflows) => queue.read(() => schedules.nextDueAt(workflows)),
+  }
+}
+
+export function queuedTasks(tasks: TaskStore, queue: LockQueue): TaskStore {
+  return {
+    claim: (request) => queue.write(() => tasks.claim(request)),
+    keep: (claims, leaseMs) => queue.write(() => tasks.keep(claims, leaseMs)),
+    finish: (endings) => queue.write(() => tasks.finish(endings)),
+    expire: (limit) => queue.write(() => tasks.expire(limit)),
+    announce: (worker, leaseMs) => queue.write(() => tasks.announce(worker, leaseMs)),
+    find: (ids) => queue.read(() => tasks.find(ids)),
+    depths: () => queue.read(() => tasks.depths()),
+    workers: () => queue.read(() => tasks.workers()),
   }
 }
 

@@ -10,6 +10,7 @@ import { SqliteDirectory } from "../sqlite-directory.ts"
 import { SqliteFlowControl } from "../sqlite-flow-control.ts"
 import { SqliteJournalStore } from "../sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "../sqlite-schedule-store.ts"
+import { SqliteTaskStore } from "../sqlite-task-store.ts"
 import { fileTables } from "../file-components.ts"
 
 let driver: NodeSqlDriver
@@ -56,8 +57,9 @@ describe("statements", () => {
       new SqliteDirectory(tables)
       new SqliteScheduleStore(tables)
       new SqliteFlowControl(tables)
+      new SqliteTaskStore(tables)
     })
-    expect(statements.length).toBeGreaterThan(60)
+    expect(statements.length).toBeGreaterThan(80)
     const slow = statements.filter((sql) => planOf(sql).some((step) => /SCAN perdure|SCAN [ijmpstu]\b|TEMP B-TREE/.test(step)))
     expect(slow).toEqual([])
   })
@@ -86,6 +88,26 @@ describe("statements", () => {
     )
     expect(statements.length).toBeGreaterThan(6)
     for (const sql of statements) expect(planOf(sql)[0]).toMatch(/SEARCH \w+ USING (COVERING )?(INDEX perdure_instance_queued|PRIMARY KEY|INDEX perdure_rate)/)
+  })
+
+  it("tasks are claimed, expired and ended by their indexes", () => {
+    const plansOf = (pattern: RegExp) => {
+      const all = preparedBy((recorder) => new SqliteTaskStore(fileTables(recorder, () => 0)))
+      return all.filter((sql) => pattern.test(sql)).map((sql) => planOf(sql)[0])
+    }
+    const index = "INDEX perdure_task_waiting"
+    expect(plansOf(/^SELECT (queue|activity|seq)\b.* FROM perdure_task WHERE token IS/)).toEqual([
+      `SEARCH perdure_task USING COVERING ${index} (queue>?)`,
+      `SEARCH perdure_task USING COVERING ${index} (queue=? AND activity>?)`,
+      `SEARCH perdure_task USING ${index} (queue=? AND activity=?)`,
+      `SEARCH perdure_task USING COVERING ${index} (queue>?)`,
+      `SEARCH perdure_task USING COVERING INDEX perdure_task_claimed (queue>?)`,
+    ])
+    expect(plansOf(/expires_at <= \?/)).toEqual(["SEARCH t USING INDEX perdure_task_expires (expires_at<?)"])
+    expect(plansOf(/FROM perdure_task WHERE instance = \?/)).toEqual([
+      "SEARCH perdure_task USING INDEX perdure_task_instance (instance=?)",
+      "SEARCH perdure_task_chunk USING PRIMARY KEY (task=?)",
+    ])
   })
 
   it("lists follow an index in order; only a prefix of ids is sorted", () => {

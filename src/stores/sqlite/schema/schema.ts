@@ -1,4 +1,4 @@
-import { flowTables, instanceColumnDefinitions, instanceTables, isStartExpression, scheduleTables } from "./table-statements.ts"
+import { flowTables, instanceColumnDefinitions, instanceTables, isStartExpression, scheduleTables, taskTables } from "./table-statements.ts"
 
 /**
  * The tables of a database file, as numbered migrations that only add. The names have a prefix because a user's own tables may live in the same file.
@@ -16,6 +16,9 @@ import { flowTables, instanceColumnDefinitions, instanceTables, isStartExpressio
  *   rate      when all starts of a rate limit would have been due if they had been spread evenly
  *   line      one row: the last number given to an instance that queues for a slot. A queue is in the order of these numbers.
  *   schedule  one row for each schedule. It changes with every due time. The input may be long and never changes: it is in schedule_input.
+ *   task      one row for each task that has not ended, in the order of writing. `seq` may come again after the task has ended; `id` never does.
+ *   task_rate    how many tasks of a queue with a rate were claimed in the present period
+ *   task_worker  the processes that claim tasks: which queues (null: all) and which activities, as JSON lists, and until when that is true
  *
  * Columns of `instance`:
  *
@@ -89,6 +92,15 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX perdure_schedule_awaits ON perdure_schedule (awaits) WHERE awaits IS NOT NULL`,
       `CREATE INDEX perdure_schedule_workflow ON perdure_schedule (workflow, id)`,
       ...scheduleTables.perdure_schedule_input,
+      ...taskTables.perdure_task,
+      // With the column of their condition, so that a count need not read the rows.
+      `CREATE INDEX perdure_task_waiting ON perdure_task (queue, activity, seq, token) WHERE token IS NULL`,
+      `CREATE INDEX perdure_task_claimed ON perdure_task (queue, token) WHERE token IS NOT NULL`,
+      `CREATE INDEX perdure_task_instance ON perdure_task (instance)`,
+      `CREATE INDEX perdure_task_expires ON perdure_task (expires_at) WHERE expires_at IS NOT NULL`,
+      ...taskTables.perdure_task_chunk,
+      ...taskTables.perdure_task_rate,
+      ...taskTables.perdure_task_worker,
     ],
   },
 ]

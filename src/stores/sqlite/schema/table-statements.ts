@@ -106,3 +106,50 @@ export const scheduleTables = {
     ) STRICT, WITHOUT ROWID`,
   ],
 } as const
+
+/**
+ * The tables of task queues, which no object with one instance has. `expires_at` is null for a task without a limit of time; like `claimable_at` it is
+ * computed, so it cannot disagree with its columns. The long columns come last, so a query of the others does not read through them.
+ */
+export const taskTables = {
+  perdure_task: [
+    `CREATE TABLE perdure_task (
+      seq INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      instance INTEGER NOT NULL,
+      step TEXT NOT NULL,
+      attempt INTEGER NOT NULL,
+      activity TEXT NOT NULL,
+      queue TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      timeout_ms INTEGER,
+      heartbeat_ms INTEGER,
+      start_by INTEGER,
+      close_by INTEGER,
+      worker TEXT,
+      token TEXT,
+      claimed_at INTEGER,
+      heartbeat_at INTEGER,
+      lease_until INTEGER,
+      expires_at INTEGER GENERATED ALWAYS AS (nullif(
+        min(
+          ifnull(close_by, 9007199254740991),
+          CASE WHEN token IS NULL THEN ifnull(start_by, 9007199254740991) ELSE min(
+            lease_until, ifnull(claimed_at + timeout_ms, 9007199254740991), ifnull(heartbeat_at + heartbeat_ms, 9007199254740991)
+          ) END
+        ),
+        9007199254740991
+      )) VIRTUAL,
+      chunks INTEGER,
+      details TEXT,
+      input TEXT NOT NULL
+    ) STRICT`,
+  ],
+  perdure_task_chunk: [
+    `CREATE TABLE perdure_task_chunk (task INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (task, part)) STRICT, WITHOUT ROWID`,
+  ],
+  perdure_task_rate: [`CREATE TABLE perdure_task_rate (queue TEXT PRIMARY KEY, since INTEGER NOT NULL, claimed INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
+  perdure_task_worker: [
+    `CREATE TABLE perdure_task_worker (worker TEXT PRIMARY KEY, until INTEGER NOT NULL, queues TEXT, activities TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  ],
+} as const

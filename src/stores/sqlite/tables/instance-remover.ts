@@ -3,12 +3,14 @@ import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceAnnotations } from "./instance-annotations.ts"
 import { fromTags } from "./instance-row.ts"
+import type { TaskTable } from "./task-table.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, optionalInteger, optionalText, text } from "../driver/sql-columns.ts"
 
 /** Removes ended instances with all their rows, within a transaction of the caller. */
 export class InstanceRemover {
   readonly #inbox: InboxTable
+  readonly #tasks: TaskTable | undefined
   readonly #find: SqlStatement
   readonly #annotations: InstanceAnnotations
   readonly #byKey: readonly SqlStatement[]
@@ -16,8 +18,9 @@ export class InstanceRemover {
   readonly #removePlaceholder: SqlStatement
   readonly #addPlaceholder: SqlStatement
 
-  constructor(driver: SqlDriver, inbox: InboxTable) {
+  constructor(driver: SqlDriver, inbox: InboxTable, tasks: TaskTable | undefined) {
     this.#inbox = inbox
+    this.#tasks = tasks
     this.#find = driver.prepare(`SELECT key, status, tags, created_at FROM perdure_instance WHERE id = ?`)
     this.#annotations = new InstanceAnnotations(driver)
     this.#byKey = [
@@ -54,6 +57,7 @@ export class InstanceRemover {
     const key = integer(row, "key")
     this.#annotations.untag(key, integer(row, "created_at"), fromTags(optionalText(row, "tags")))
     this.#inbox.discard(key)
+    this.#tasks?.end(key, "all")
     for (const statement of this.#byKey) statement.run(key)
     return true
   }

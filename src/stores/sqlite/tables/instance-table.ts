@@ -21,13 +21,13 @@ export class InstanceTable implements Pick<Directory, "deliver" | "deliverOrCrea
   readonly #remover: InstanceRemover
   readonly #get: SqlStatement
 
-  constructor({ driver, now, inbox, turns, flow }: SqliteTables) {
+  constructor({ driver, now, inbox, turns, flow, tasks }: SqliteTables) {
     this.#driver = driver
     this.#now = now
     this.#inbox = inbox
     this.#turns = turns
     this.#flow = flow
-    this.#remover = new InstanceRemover(driver, inbox)
+    this.#remover = new InstanceRemover(driver, inbox, tasks)
     this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
   }
 

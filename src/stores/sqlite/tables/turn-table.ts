@@ -10,6 +10,7 @@ import { isInline, type JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { isAppendOnly } from "../../shared/turn.ts"
 import { text } from "../driver/sql-columns.ts"
+import type { TaskTable } from "./task-table.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
 import type { TurnBatch } from "./turn-batch.ts"
 
@@ -26,6 +27,8 @@ export interface TurnTableOptions {
   readonly journal: JournalTable
   readonly inbox: InboxTable
   readonly flow: TurnFlow
+  /** Undefined: the database has no task queues, and no turn has tasks. */
+  readonly tasks?: TaskTable | undefined
   readonly now: () => number
   readonly observer: TurnObserver | undefined
   readonly batch: TurnBatch | undefined
@@ -36,6 +39,7 @@ export class TurnTable {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
   readonly #flow: TurnFlow
+  readonly #tasks: TaskTable | undefined
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #observer: TurnObserver | undefined
@@ -48,12 +52,13 @@ export class TurnTable {
   readonly #setState: SqlStatement
   readonly #statusOfRun: SqlStatement
 
-  constructor({ driver, journal, inbox, flow, now, observer, batch }: TurnTableOptions) {
+  constructor({ driver, journal, inbox, flow, tasks, now, observer, batch }: TurnTableOptions) {
     this.#observer = observer
     this.#batch = batch
     this.#journal = journal
     this.#inbox = inbox
     this.#flow = flow
+    this.#tasks = tasks
     this.#now = now
     this.#keys = new InstanceKeys(driver)
     this.#create = driver.prepare(create)
@@ -76,6 +81,7 @@ export class TurnTable {
     if (turn.discardInbox && !this.#batch?.hasNoMessages) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#applyState(turn.state, turn.at, known)
     if (turn.tags !== undefined || turn.memo !== undefined) this.#annotations.write(key, turn)
+    if ((turn.tasks ?? turn.endsTasks) !== undefined) this.#writeTasks(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
     this.#observer?.onTurn(turn)
     return "committed"
@@ -152,6 +158,7 @@ export class TurnTable {
     if (unique.length > 0) this.#flow.takeUniqueKeys(unique, key)
     this.#annotations.tag(key, createdAt, tags)
     if (!this.#append(key, turn)) throw new Error("a creation lacks its journal")
+    if ((turn.tasks ?? turn.endsTasks) !== undefined) this.#writeTasks(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
     this.#observer?.onTurn(turn)
     return "committed"
@@ -160,6 +167,12 @@ export class TurnTable {
   #isRunOpen({ instance, incarnation, run }: RunReference): boolean {
     const row = this.#statusOfRun.get(toText(instance), toText(incarnation), run)
     return row !== undefined && !isTerminal(text(row, "status") as Status)
+  }
+
+  #writeTasks(key: number, { endsTasks, tasks = [], at }: Turn): void {
+    if (this.#tasks === undefined) throw new Error("a turn has tasks, but its store has no task queues")
+    if (endsTasks !== undefined) this.#tasks.end(key, endsTasks)
+    for (const task of tasks) this.#tasks.add(key, task, at)
   }
 
   #send(messages: readonly NewMessage[]): void {

@@ -40,6 +40,7 @@ export const Perdure = {
 }
 
 export { isHidden, type Hidden } from "./core/values/redaction.ts"
+export { defineActivity } from "./core/workflow/activity.ts"
 export { workflow } from "./core/workflow/workflow.ts"
 export { BaseWorkflow, type CreateOptions, type WorkflowClass } from "./dialects/class/base-workflow.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"
@@ -74,6 +75,7 @@ export type {
   WaitOptions,
   WorkflowLog,
 } from "./core/workflow/context.ts"
+export type { Activity, ActivityContext, ActivityDefaults, ActivityOptions, AnyActivity } from "./core/workflow/activity.ts"
 export type { BufferedEvents } from "./core/journal/event-type-queue.ts"
 export type { Change, ChangeData, ChangeError, ChangeType } from "./core/journal/change.ts"
 export type { Duration } from "./core/time/duration.ts"

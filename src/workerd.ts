@@ -12,6 +12,7 @@ export const Perdure = {
   },
 }
 
+export { defineActivity } from "./core/workflow/activity.ts"
 export { workflow } from "./core/workflow/workflow.ts"
 export { isHidden } from "./core/values/redaction.ts"
 export { BaseWorkflow } from "./dialects/class/base-workflow.ts"

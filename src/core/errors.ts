@@ -74,7 +74,9 @@ export type ErrorCode =
   | "SINGLETON_EXISTS"
   | "SQL_FAILED"
   | "SQL_REFUSED"
+  | "STALE_TASK"
   | "STALLED"
+  | "START_TIMEOUT"
   | "STEP_FAILED"
   | "STEP_TIMEOUT"
   | "STREAM_CUT_OFF"
@@ -84,6 +86,7 @@ export type ErrorCode =
   | "TOO_LARGE_FOR_JSON"
   | "TOO_MANY_CRASHES"
   | "UNAUTHORIZED"
+  | "UNKNOWN_ACTIVITY"
   | "UNKNOWN_EVENT"
   | "UNKNOWN_LIMIT"
   | "UNKNOWN_QUERY"
@@ -93,6 +96,7 @@ export type ErrorCode =
   | "UNKNOWN_WORKFLOW"
   | "UNREACHABLE"
   | "UNSERIALIZABLE"
+  | "WORKER_LOST"
 
 /**
  * The base class of all errors that Perdure throws: a `code`, `details` as data, and a message that says what to do next. Perdure does not wrap errors

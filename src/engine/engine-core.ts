@@ -1,5 +1,7 @@
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreRole } from "../ports/store.ts"
+import { activityWorkflow } from "./tasks/activity-workflow.ts"
+import { LocalActivities } from "./tasks/local-activities.ts"
 import type { EngineListener } from "./engine-listener.ts"
 import { InstanceControls } from "./instances/instance-controls.ts"
 import { type ResultWaiters, engineClosed } from "./instances/result-waiters.ts"
@@ -36,7 +38,8 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
     spec.options,
   )
   const { workflows } = spec
-  const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, requested.limits, requested.queues)
+  const known = workflows instanceof WorkflowRegistry || requested.activities.length === 0 ? workflows : [...workflows, activityWorkflow]
+  const registry = known instanceof WorkflowRegistry ? known : new WorkflowRegistry(known, requested.limits, requested.queues)
   const opened = await spec.store.open({
     now: () => spec.host.now(),
     wallNow: () => wallNow(spec.host),
@@ -64,7 +67,14 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
       for (const listener of listeners) listener.onUpdateAnswered?.(answer)
     },
   }
-  const worker = kind.worker({ store, host, registry, settings, listener })
+  const activities = new LocalActivities(settings.activities, {
+    queues: settings.queues,
+    concurrentMax: settings.concurrentActivitiesMax,
+    ratedQueues: [...settings.queueRates.keys()],
+    hasQueues: store.tasks !== undefined,
+    claimsTasks: store.tasks !== undefined && settings.execute === "always",
+  })
+  const worker = kind.worker({ store, host, registry, settings, activities, listener })
   worker.committer.onWritten = () => {
     for (const listener of listeners) listener.onCommit?.()
   }

@@ -23,6 +23,8 @@ import { Scheduler } from "./schedules/scheduler.ts"
 import { ScheduleWriter } from "./schedules/schedule-writer.ts"
 import { StoredSchedules } from "./schedules/stored-schedules.ts"
 import { SharedStoreCore } from "./shared-store-core.ts"
+import { TaskExpiry } from "./tasks/task-expiry.ts"
+import { TaskWorker } from "./tasks/task-worker.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
 import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 
@@ -36,6 +38,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   readonly schedules: ScheduleClient
   readonly limits: LimitControl
   readonly #ticks: Ticks
+  readonly #taskWorker: TaskWorker | undefined
 
   static {
     checkArguments(this.prototype, engineArguments)
@@ -49,6 +52,14 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     const changes = core.attach(new ChangeFeed(store.directory, host, pollOptions))
     const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(store, host, worker.timers, registry, scheduleWriter))
+    const { tasks } = store
+    const hasTasks = tasks !== undefined && settings.execute === "always"
+    const taskWorker = hasTasks && settings.activities.length > 0 ? core.attach(new TaskWorker(tasks, worker)) : undefined
+    const taskExpiry = hasTasks ? core.attach(new TaskExpiry(tasks, worker)) : undefined
+    worker.onTasksWritten = (written) => {
+      taskWorker?.requestClaim()
+      taskExpiry?.onTasksWritten(written)
+    }
     const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
     const reader = new InstanceReader(store, settings.codecs)
     const restarts = new Restarts(store, registry, worker)
@@ -59,6 +70,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     this.components = components
     this.calls = calls
     this.#ticks = ticks
+    this.#taskWorker = taskWorker
     const storedSchedules = new StoredSchedules(components)
     this.schedules = new CheckedSchedules(
       () => storedSchedules,
@@ -70,6 +82,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   static async open(spec: EngineSpec): Promise<Engine> {
     const engine = new Engine(await SharedStoreCore.open(spec), spec)
     await engine.core.begin(spec.role)
+    await engine.#taskWorker?.begin()
     return engine
   }
 
@@ -110,6 +123,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   /** For tests: drops everything without writing to the store, as the death of the process would. */
   kill(): void {
     this.#ticks.kill()
+    this.#taskWorker?.kill()
     this.core.kill()
   }
 }

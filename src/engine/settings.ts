@@ -7,6 +7,7 @@ import type { DueTimes } from "./runner/due-times.ts"
 import type { EnqueuedHook } from "./enqueued-hook.ts"
 import type { StepContext } from "../core/workflow/context.ts"
 import { checkRetry, type RetryOptions } from "../core/workflow/retry-policy.ts"
+import type { AnyActivity } from "../core/workflow/activity.ts"
 import type { Hooks } from "../core/workflow/workflow.ts"
 
 /** The options of an engine. Every option has a default. */
@@ -38,6 +39,12 @@ export interface EngineOptions extends Hooks {
   readonly maxResidentBytes?: number
   /** The task queues that this engine serves. Default: all. */
   readonly taskQueues?: readonly string[]
+  /** The activities that this engine runs: those of its own workflows, and those that wait in the task queues which it serves. Default: none. */
+  readonly activities?: readonly AnyActivity[]
+  /** How many activities run at the same time. Default 100. */
+  readonly maxConcurrentActivities?: number
+  /** How fast activities are taken from a task queue, over all processes that name a rate for it: at most `limit` in each period. Default: no rate. */
+  readonly taskQueueRates?: Readonly<Record<string, TaskQueueRate>>
   /** `"ticks"`: the engine executes only when you call `engine.tick()`, for a process that a scheduler wakes up from time to time. Default `"always"`. */
   readonly execute?: "always" | "ticks"
   /** Encodes values before they are stored, to encrypt or compress them, and decodes them again. Default: values are stored as they are. */
@@ -56,6 +63,14 @@ export interface EngineOptions extends Hooks {
   readonly onEnqueued?: EnqueuedHook
   /** Called around every attempt of every step, the first one outermost. Default: none. */
   readonly interceptors?: readonly StepInterceptor[]
+}
+
+/** At most `limit` activities of a task queue begin in each period. */
+export interface TaskQueueRate {
+  /** The number of activities; a whole number from 1 on. */
+  readonly limit: number
+  /** The period. */
+  readonly per: Duration
 }
 
 /** Surrounds an attempt of a step. `next()` calls the next interceptor, and the last one calls the step's function. Its return value is the result of the attempt. */
@@ -102,12 +117,22 @@ export interface EngineSettings {
   readonly residentIdleMs: number
   /** The task queues that are served; undefined: all. */
   readonly queues: readonly string[] | undefined
+  readonly activities: readonly AnyActivity[]
+  readonly concurrentActivitiesMax: number
+  /** The rates at which tasks are claimed, by task queue. */
+  readonly queueRates: ReadonlyMap<string, QueueRate>
   readonly codecs: PayloadCodecs | undefined
   readonly interceptors: readonly StepInterceptor[]
   readonly execute: "always" | "ticks"
   readonly budget: WorkBudget | undefined
   /** Undefined: timers are due when the code wants them. */
   readonly dueTimes: DueTimes | undefined
+}
+
+/** At most `max` tasks in `perMs`. */
+export interface QueueRate {
+  readonly max: number
+  readonly perMs: number
 }
 
 /** How much a worker may do in all: the bounds of a tick. */
@@ -125,6 +150,7 @@ export function engineSettings(
   if (options.retry !== undefined) checkRetry(options.retry)
   checkCount("maxRecoveries", options.maxRecoveries, 0)
   checkCount("maxConcurrentSteps", options.maxConcurrentSteps, 1)
+  checkCount("maxConcurrentActivities", options.maxConcurrentActivities, 1)
   for (const [name, value] of Object.entries(options.limits ?? {})) checkCount(`limits.${name}`, value, 1)
   const limits = { ...defaultLimits, ...options.limits }
   return {
@@ -144,6 +170,9 @@ export function engineSettings(
     residentSleepMsMax: 10_000,
     residentIdleMs: 60_000,
     queues: undefined,
+    activities: checkActivities(options.activities ?? []),
+    concurrentActivitiesMax: options.maxConcurrentActivities ?? 100,
+    queueRates: new Map(Object.entries(options.taskQueueRates ?? {}).map(([queue, rate]) => [queue, queueRate(queue, rate)])),
     codecs,
     interceptors: options.interceptors ?? [],
     execute: "always",
@@ -174,6 +203,19 @@ function checkQueues(queues: readonly string[]): readonly string[] {
     throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or omit it to serve all queues`)
   for (const queue of queues as readonly string[]) checkQueue(queue)
   return [...new Set(queues as readonly string[])]
+}
+
+function checkActivities(activities: readonly AnyActivity[]): readonly AnyActivity[] {
+  const isList = Array.isArray(activities) && activities.every((activity: AnyActivity) => typeof activity?.run === "function")
+  if (isList) return [...(activities as readonly AnyActivity[])]
+  throw new PerdureError("BAD_OPTION", "activities is not a list of activities; give what defineActivity returns: activities: [reserve, ship]")
+}
+
+function queueRate(queue: string, { limit, per }: TaskQueueRate): QueueRate {
+  checkQueue(queue)
+  if (!Number.isSafeInteger(limit) || limit < 1)
+    throw new PerdureError("BAD_OPTION", `the limit of taskQueueRates.${queue} is ${String(limit)}; give a whole number from 1 on`)
+  return { max: limit, perMs: durationMs(per, `per of taskQueueRates.${queue}`) }
 }
 
 /** Throws `BAD_OPTION` unless the value is a whole number from `least` on, or Infinity. */

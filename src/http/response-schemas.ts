@@ -37,7 +37,7 @@ const step = object(
   {
     id: string(),
     name: string(),
-    type: oneOf(["do", "transaction", "sleep", "wait", "condition", "child", "rollback"]),
+    type: oneOf(["do", "transaction", "activity", "sleep", "wait", "condition", "child", "rollback"]),
     status: oneOf(["running", "completed", "failed", "sleeping", "waiting", "retrying", "timedOut", "aborted", "cancelled"]),
     attempts: integer(),
     result: optional(anything()),
@@ -48,6 +48,7 @@ const step = object(
     wakeAt: optional(instantMs),
     event: optional(string()),
     instance: optional(string()),
+    queue: optional(string()),
   } satisfies Fields<StepInfo>,
   "Step",
 )

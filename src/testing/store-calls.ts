@@ -27,8 +27,8 @@ export class StoreCalls {
 
   #watched(store: Store): Store {
     const ports = new Map<unknown, unknown>()
-    const { journal, directory, schedules, flow, transactions, clientTransactions, callerTransactions } = store
-    for (const port of [journal, directory, schedules, flow, transactions, callerTransactions]) if (port) ports.set(port, this.#counted(port))
+    const { journal, directory, schedules, flow, tasks, transactions, clientTransactions, callerTransactions } = store
+    for (const port of [journal, directory, schedules, flow, tasks, transactions, callerTransactions]) if (port) ports.set(port, this.#counted(port))
     if (clientTransactions) {
       const begin = async () => this.#counted(await clientTransactions.begin())
       ports.set(clientTransactions, this.#counted<ClientTransactions>({ begin }))

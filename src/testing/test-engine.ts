@@ -257,8 +257,8 @@ export class TestEngine implements AsyncDisposable {
     if (!this.#engine || this.#isShared || !this.#isIdle) return false
     const nextAt = this.host.nextTimerAt()
     if (nextAt !== undefined && nextAt <= this.host.now()) return false
-    const { openGraces: graces, residents } = this.#engine.components.worker
-    return graces === 0 && [...residents.values()].every((runner) => runner.attempts === 0)
+    const { openGraces: graces, residents, activities } = this.#engine.components.worker
+    return graces === 0 && activities.running === 0 && [...residents.values()].every((runner) => runner.attempts === 0)
   }
 
   /** The error for a caller who awaits the result of an instance while the engine is at rest. */

@@ -3,6 +3,7 @@ import { durationMs, type Duration } from "../time/duration.ts"
 import { PerdureError } from "../errors.ts"
 import { instant } from "../time/instant.ts"
 import type { ChildLink } from "../journal/journal.ts"
+import type { ActivityAsk } from "./activity-ask.ts"
 import { checkEventType, type Limits } from "../workflow/input-limits.ts"
 import { checkRetry } from "../workflow/retry-policy.ts"
 import { SmallMap } from "../collections/small-map.ts"
@@ -20,6 +21,8 @@ export interface DoAsk {
   readonly options: StepOptions | undefined
   /** Set if the step starts a child. */
   readonly child?: ChildAsk
+  /** Set if the step is an activity. `fn` is not called: a process that has the activity runs it. */
+  readonly activity?: ActivityAsk
   /** The function of a transaction, which runs instead of `fn`. */
   readonly transaction?: (access: never, context: TransactionContext) => unknown
   /** The engine made the step, not the user: its error is thrown without a `StepFailedError` around it. */

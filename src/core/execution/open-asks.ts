@@ -149,7 +149,7 @@ export class OpenAsk extends PendingAsk {
 }
 
 export function describeAsk(ask: AskRequest): string {
-  if (ask.kind === "do") return `${ask.child ? "child" : "step"} "${ask.id}"`
+  if (ask.kind === "do") return `${ask.child ? "child" : ask.activity ? "activity" : "step"} "${ask.id}"`
   if (ask.kind === "sleep") return `sleep "${ask.id}"`
   return describeWait(ask.id, ask.event)
 }

@@ -1,3 +1,4 @@
+import { activityAsk, activityName } from "./activity-ask.ts"
 import type { Annotations } from "./annotations.ts"
 import { Asker, type AskSink, type WaitAsk } from "./ask.ts"
 import type {
@@ -15,6 +16,7 @@ import type {
   WaitOptions,
   WorkflowLog,
 } from "../workflow/context.ts"
+import type { ActivityArgumentsOf, ActivityOptions, ActivityResultOf, AnyActivity } from "../workflow/activity.ts"
 import { durationMs } from "../time/duration.ts"
 import { PerdureError } from "../errors.ts"
 import type { AskFor, Children } from "./child-handles.ts"
@@ -154,6 +156,15 @@ export class WorkflowContext extends Asker {
   runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
   runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
     return this.#withChildren((children, askFor) => children.run(askFor, workflow, options))
+  }
+
+  activity<A extends AnyActivity | string>(activity: A, ...options: ActivityArgumentsOf<A>): Promise<ActivityResultOf<A>>
+  activity(activity: AnyActivity | string, options: ActivityOptions = {}): Promise<unknown> {
+    try {
+      return this.askFor(activityName(activity), (id) => activityAsk(id, activity, options, this.#limits))
+    } catch (error) {
+      return markHandled(Promise.reject(error as Error))
+    }
   }
 
   /** Rejects if the code must not start children here, like every other failure of an ask. */

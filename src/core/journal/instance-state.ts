@@ -1,7 +1,8 @@
 import type { Payload } from "../values/value-codec.ts"
 import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "../collections/min-heap.ts"
-import { firesBefore, sooner, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-operations.ts"
+import { firesBefore, sooner, untried, type Cancel, type HookState, type OpenChild, type OpenWait, type Timer } from "./open-operations.ts"
+import { isTask, openStepOf, type OpenStep } from "./open-step.ts"
 import { EventBuffer, type ReceivedEntry } from "./event-buffer.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "../collections/small-map.ts"
@@ -91,21 +92,12 @@ export class InstanceState {
         if (step) {
           step.attempt = entry.attempt
           step.retryAt = undefined
+          step.queue = entry.queue
         } else {
           const parent = parentOf(entry.id)
           const outer = parent === undefined ? undefined : this.steps.get(parent)
           if (outer) outer.hasNested = true
-          this.steps.set(entry.id, {
-            id: entry.id,
-            run: recorded.run,
-            position,
-            firstAt: at,
-            attempt: entry.attempt,
-            failures: 0,
-            retryAt: undefined,
-            hasNested: false,
-            isHeldByPause: false,
-          })
+          this.steps.set(entry.id, openStepOf({ ...recorded, entry }))
           this.asked++
           if (entry.child) this.children = put(this.children, entry.id, { ...entry.child, run: recorded.run, position, at })
           if (isRollback(entry.id)) this.rollingBack = true
@@ -133,6 +125,7 @@ export class InstanceState {
         if (step && entry.retryAt !== undefined) {
           step.failures++
           step.retryAt = entry.retryAt
+          step.details = entry.details ?? step.details
           this.#setTimer({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
           return
         }
@@ -309,10 +302,14 @@ export class InstanceState {
     return false
   }
 
-  /** Whether a step is running. */
+  /** Whether a step is running here. */
   get isWorking(): boolean {
     if (this.isLoadedPaused) return false
-    return this.steps.some((step) => this.isAttemptRunning(step) && !this.isBlocked(step))
+    return this.steps.some((step) => this.isAttemptRunning(step) && step.queue === undefined && !this.isBlocked(step))
+  }
+
+  get hasTasks(): boolean {
+    return this.steps.some(isTask)
   }
 
   /** Whether the instance runs steps, and has no pause, cancel, rollback, stall or ending. */
@@ -330,7 +327,7 @@ export class InstanceState {
     if (this.stalled) return "stalled"
     if (this.isPaused) return this.isWorking ? "running" : "paused"
     if (this.isWorking) return "running"
-    if (this.waits.size > 0 || this.children.size > 0) return "waiting"
+    if (this.waits.size > 0 || this.children.size > 0 || this.hasTasks) return "waiting"
     if (this.nextTimer() !== undefined) return "sleeping"
     return this.waitsForHandlers ? "waiting" : "running"
   }

@@ -19,7 +19,15 @@ interface OwnTime {
 }
 
 export type Ask =
-  | { readonly type: "step.started"; readonly id: string; readonly attempt: number; readonly child?: ChildLink; readonly kind?: "transaction" }
+  | {
+      readonly type: "step.started"
+      readonly id: string
+      readonly attempt: number
+      readonly child?: ChildLink
+      readonly kind?: "transaction" | "activity"
+      /** The attempt is a task in this task queue. Absent: the attempt runs where the workflow runs. */
+      readonly queue?: string
+    }
   | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number; readonly until?: true }
   | { readonly type: "wait.started"; readonly id: string; /** Absent: the wait is for a condition. */ readonly event?: string; readonly timeoutAt?: number }
 
@@ -47,7 +55,15 @@ export type Release =
       readonly memo?: Payload
     }
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
-  | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
+  | {
+      readonly type: "step.failed"
+      readonly id: string
+      readonly attempt: number
+      readonly value: Payload
+      readonly retryAt?: number
+      /** What the last heartbeat of an activity reported, as it is stored, for the next attempt. */
+      readonly details?: string
+    }
   | { readonly type: "sleep.completed"; readonly id: string }
   | { readonly type: "wait.completed"; readonly id: string; /** Absent: a condition holds. */ readonly from?: number }
   | { readonly type: "wait.timedOut"; readonly id: string }

@@ -1,24 +1,7 @@
 import type { ChildLink } from "./journal.ts"
+import type { OpenStep } from "./open-step.ts"
 
 /** The open operations of an instance, as `InstanceState` reads them from the journal. */
-
-export interface OpenStep {
-  readonly id: string
-  /** The run that asked for the step first. A restarted run may have kept the step. */
-  readonly run: number
-  /** The position of the step's first `step.started`. */
-  readonly position: number
-  /** The time of the step's first `step.started`. */
-  readonly firstAt: number
-  attempt: number
-  /** How many attempts have ended in an error. An attempt that a crash interrupted does not count. */
-  failures: number
-  /** When the next attempt starts. Undefined: an attempt is running. */
-  retryAt: number | undefined
-  hasNested: boolean
-  /** The step's function asked for a step inside it while the instance was paused, and waits for the resume. The journal does not contain this. */
-  isHeldByPause: boolean
-}
 
 export interface HookState {
   readonly failures: number

@@ -9,7 +9,7 @@ export interface StepInfo {
   /** The name that the code gave the step. */
   readonly name: string
   /** What kind of step it is. */
-  readonly type: "do" | "transaction" | "sleep" | "wait" | "condition" | "child" | "rollback"
+  readonly type: "do" | "transaction" | "activity" | "sleep" | "wait" | "condition" | "child" | "rollback"
   /** The status of the step. */
   readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
   /** How many attempts were started, including those of workers that died. */
@@ -30,6 +30,8 @@ export interface StepInfo {
   readonly event?: string
   /** The id of the child instance. */
   readonly instance?: string
+  /** The task queue in which the activity was put. Absent: it ran where the workflow ran. */
+  readonly queue?: string
 }
 
 /** The steps of a run, in the order in which they were asked for. */
@@ -43,7 +45,7 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
   for (const { entry, at, position } of run) {
     switch (entry.type) {
       case "step.started":
-        if (steps.has(entry.id)) change(entry.id, { status: "running", attempts: entry.attempt })
+        if (steps.has(entry.id)) change(entry.id, { status: "running", attempts: entry.attempt, ...(entry.queue === undefined ? {} : { queue: entry.queue }) })
         else steps.set(entry.id, { ...identity(entry.id), ...workOf(entry), status: "running", attempts: entry.attempt, startedAt: at })
         break
       case "sleep.started":
@@ -110,8 +112,9 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
   return [...steps.values()]
 }
 
-function workOf({ id, child, kind }: EntryOf<"step.started">): Pick<StepInfo, "type" | "instance"> {
-  return child ? { type: "child", instance: child.instance } : { type: isRollback(id) ? "rollback" : (kind ?? "do") }
+function workOf({ id, child, kind, queue }: EntryOf<"step.started">): Pick<StepInfo, "type" | "instance" | "queue"> {
+  if (child) return { type: "child", instance: child.instance }
+  return { type: isRollback(id) ? "rollback" : (kind ?? "do"), ...(queue === undefined ? undefined : { queue }) }
 }
 
 function identity(id: string): { id: string; name: string; parentId?: string } {

@@ -15,7 +15,7 @@ export interface TaskEndingPayload {
   readonly details?: Encoded
 }
 
-/** Adds the details of the last heartbeat to the JSON text of an ending. */
+/** Adds the details of the last stored heartbeat to the JSON text of an ending. Details that the ending has itself are newer, and come later in the text, so they win. */
 export function withDetails(ending: string, details: string | undefined): string {
   if (details === undefined) return ending
   const field = `{"details":${JSON.stringify(details)}`

@@ -1,3 +1,4 @@
+import type { ActivityArgumentsOf, ActivityResultOf, AnyActivity } from "./activity.ts"
 import type { Duration } from "../time/duration.ts"
 import type { Retention } from "./retention.ts"
 import type { RetryOptions } from "./retry-policy.ts"
@@ -95,6 +96,14 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
    * const receipt = await ctx.runChild(parcel, { input: "lamp" })
    */
   runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
+  /**
+   * Runs an activity in a process that offers it, and records its result. The activity is given as its definition, or by its name. It runs here if this
+   * engine has it and serves its task queue, else in a worker of that queue. Throws a `StepFailedError` if all attempts fail.
+   *
+   * @example
+   * const reserved = await ctx.activity(reserveInventory, { input: order.items, retry: { maxAttempts: 3 } })
+   */
+  activity<A extends AnyActivity | string>(activity: A, ...options: ActivityArgumentsOf<A>): Promise<ActivityResultOf<A>>
   /**
    * Ends this run and starts the next one under the same id, with this input and an empty journal. Buffered events move to the next run. The call never
    * returns. Throws `INVALID_INPUT` if the schema of the workflow refuses the input.

@@ -126,7 +126,8 @@ function intervalOf({ backoff, initialMs, coefficient }: Intervals, failures: nu
 }
 
 /** Recognises a `NonRetryableError` by brand or by name, because dialects have errors of their own with this name. */
-function isNonRetryable(error: unknown): boolean {
+/** Whether the error says that no further attempt can help. */
+export function isNonRetryable(error: unknown): boolean {
   if (PerdureError.is(error, "NON_RETRYABLE")) return true
   return error instanceof Error && error.name === "NonRetryableError"
 }

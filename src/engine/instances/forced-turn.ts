@@ -77,6 +77,7 @@ export async function tryForcedTurn(worker: Worker, { row, recorded, lastTurn }:
   const last = content.entries.at(-1)
   if (!content.runContinues) {
     draft.discardInbox = true
+    draft.endAllTasks()
     draft.sends = last === undefined || isTerminal(row.status) ? [] : endingMessages(foldOf(recorded), row.incarnation, last, draft)
   }
   const state = content.state(draft.end, draft.at)

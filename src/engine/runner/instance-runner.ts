@@ -11,6 +11,7 @@ import { StepAttempts } from "../steps/step-attempts.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import type { StartSpec } from "./start-spec.ts"
 import { QueryUpdateResponder } from "./query-update-responder.ts"
+import type { TaskAttempts } from "../tasks/task-attempts.ts"
 import { WakeUpTimer } from "./wake-up-timer.ts"
 import { AskRecorder } from "./ask-recorder.ts"
 import { ResidentExecution } from "./resident-execution.ts"
@@ -95,15 +96,8 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#timers = new InstanceTimers(context, this.state, this.#writer, this.#attempts, this)
     this.#messageHandler = new MessageHandler(this.state, this.#writer, this.#releaseQueue, this)
     this.#recorder = new AskRecorder(context, this.state, this.#writer, this.#attempts, this)
-    const parts = { releaseQueue: this.#releaseQueue, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
-    this.projection = new RowProjection(context, {
-      identity,
-      state: this.state,
-      completion: this.completion,
-      timers: this.#timers,
-      hooks: this.#hooks,
-      ...parts,
-    })
+    const parts = { state: this.state, completion: this.completion, timers: this.#timers, hooks: this.#hooks, releaseQueue: this.#releaseQueue }
+    this.projection = new RowProjection(context, { identity, ...parts, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs })
   }
 
   /** Created for the first event: most instances get none. */
@@ -125,6 +119,10 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   resume(messages: readonly IncomingMessage[]): void {
     this.#attempts.resume()
     this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
+  }
+
+  get tasks(): TaskAttempts {
+    return this.#attempts.tasks
   }
 
   onAskMatched(): void {
@@ -154,7 +152,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   }
 
   /** Begins with an instance from the store: its journal is replayed, then it continues. `crashed`: its last worker died while the instance was active. */
-  load(row: InstanceRow, { recorded, lastTurn, textLength, childResults }: LoadedInstance, crashed: boolean): void {
+  load(row: InstanceRow, { recorded, lastTurn, textLength, childResults, missingTasks }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
     this.activeAt = this.#context.host.now()
     for (const item of recorded) {
@@ -167,6 +165,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     if (row.dueAt === undefined) this.#hooks?.markHandled()
     this.#releaseQueue.markReplay()
     this.#mustRecoverSteps = true
+    if (missingTasks.size > 0) this.tasks.missing = missingTasks
     this.state.isLoadedPaused = this.state.isPaused
     this.#inboxBeforeStart = new InboxBeforeStart()
     if (this.state.ended || this.state.stalled) return

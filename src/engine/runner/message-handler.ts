@@ -1,4 +1,5 @@
 import { Payload } from "../../core/values/value-codec.ts"
+import type { TaskEndingPayload } from "../../core/journal/task-ending.ts"
 import { isControl } from "../../core/journal/control-message.ts"
 import { matchForEvent } from "../../core/journal/event-matching.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
@@ -32,7 +33,7 @@ export class MessageHandler {
   handle(message: IncomingMessage, isGated: boolean): void {
     if (!isControl(message.kind) && isGated) return void (this.#deferred ??= []).push(message)
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
-    const ignored = ignoreReason(message, this.#state)
+    const ignored = message.kind === "activity" ? this.#ignoredTask(message) : ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
     if (ignored !== undefined) return void this.#runner.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     switch (message.kind) {
@@ -40,6 +41,8 @@ export class MessageHandler {
         return this.handleEvent(message)
       case "child":
         return this.#handleChildEnding(message)
+      case "activity":
+        return this.#runner.tasks.handleEnding(message.topic ?? "", JSON.parse(message.payload ?? "{}") as TaskEndingPayload)
       case "update":
         return this.#handleUpdate(message)
       case "pause":
@@ -55,6 +58,11 @@ export class MessageHandler {
         this.#runner.record({ type: "resumed" })
         return this.#resume()
     }
+  }
+
+  /** The attempt may have been given up after its end was on its way. */
+  #ignoredTask({ topic = "", eventId = "" }: IncomingMessage): string | undefined {
+    return this.#state.hasTasks && this.#runner.tasks.awaits(topic, eventId) ? undefined : "no step of this run waits for that task"
   }
 
   get #sensitive(): SensitiveData {
@@ -118,7 +126,7 @@ function ignoreReason(message: IncomingMessage, state: InstanceState): string | 
     case "update":
       return undefined
     case "activity":
-      return "no step of this run waits for that task"
+      return undefined
     case "terminate":
       return message.payload !== undefined && isUnwinding(state) ? "it is being rolled back already" : undefined
     case "pause":

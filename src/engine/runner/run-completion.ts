@@ -48,6 +48,7 @@ export class RunCompletion {
   end(entry: EndingEntry): void {
     this.#recordLast(entry)
     this.#writer.draft.discardInbox = true
+    if (this.#state.hasTasks) this.#attempts.tasks.endAll()
     this.#attempts.abandon(`instance "${this.#identity.id}" has ended`)
     if (entry.type !== "run.failed") return
     const { run } = this.#state
@@ -77,6 +78,7 @@ export class RunCompletion {
   /** With rollback, the completed steps are undone first. In both cases the code itself does nothing more. */
   terminate(reason: string | undefined, rollback: boolean): void {
     if (!rollback || !this.#releaseQueue.hasBegun || this.#state.stalled) return this.end(terminatedEntry(reason))
+    if (this.#state.hasTasks) this.#attempts.tasks.endAll()
     this.#journal.record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
     this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
   }
@@ -89,6 +91,7 @@ export class RunCompletion {
     // The values are encoded first: if a codec fails, the run has not ended yet.
     const [value, noted] = [this.#reencoded(input), memo && this.#reencoded(memo)]
     this.hasContinued = true
+    if (this.#state.hasTasks) this.#attempts.tasks.endAll()
     this.#recordLast({ type: "run.continued" })
     this.#journal.record({
       type: "run.started",

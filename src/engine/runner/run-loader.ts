@@ -4,6 +4,7 @@ import { firstPosition, lastRun } from "../../core/journal/run-history.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { InstanceRow, JournalStore, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
+import { missingTasks } from "../tasks/missing-tasks.ts"
 import { keptChildResults } from "../children/kept-child-results.ts"
 
 export interface LoadedRun {
@@ -35,9 +36,12 @@ export async function loadRun(journal: Pick<JournalStore, "readJournal">, row: I
 export interface LoadedInstance extends LoadedRun {
   /** The results of children that the run keeps from an earlier run. */
   readonly childResults: readonly NewMessage[]
+  /** The open steps whose tasks neither exist nor have ended. */
+  readonly missingTasks: ReadonlySet<string>
 }
 
 export async function loadInstance(store: Store, row: InstanceRow): Promise<LoadedInstance> {
   const loaded = await loadRun(store.journal, row)
-  return { ...loaded, childResults: await keptChildResults(store, row, loaded) }
+  const childResults = await keptChildResults(store, row, loaded)
+  return { ...loaded, childResults, missingTasks: await missingTasks(store, row, loaded.recorded) }
 }

@@ -1,6 +1,8 @@
 import type { EntryOf } from "../../core/journal/journal.ts"
 import type { Host } from "../../ports/host.ts"
 import type { NewMessage } from "../../ports/journal-store.ts"
+import type { NewTask } from "../../ports/task-store.ts"
+import type { LocalActivities } from "../tasks/local-activities.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
 import type { Committer } from "../worker/group-committer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
@@ -30,11 +32,14 @@ export interface RunnerContext {
   /** Undefined: any number of attempts may run at the same time. */
   readonly stepSlots: StepSlots | undefined
   readonly childOperations: ChildOperations
+  readonly activities: LocalActivities
   /** Instances in the store wait for room in memory. */
   readonly isOutOfRoom: boolean
   /** An instance has come to rest, and could make room for another. */
   onAtRest(): void
   nextTurnId(): string
+  /** Tasks are durable: a worker of their queues may claim them. */
+  onTasksWritten(tasks: readonly NewTask[]): void
   /** Messages to other instances are durable. */
   onSent(messages: readonly NewMessage[]): void
   /** The answer to an update is durable. */

@@ -2,6 +2,7 @@ import type { Entry } from "../../core/journal/journal.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { EntriesText } from "../../core/journal/turn-codec.ts"
 import type { NewInstance, NewMessage, RowState, RunReference, Turn } from "../../ports/journal-store.ts"
+import type { NewTask } from "../../ports/task-store.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 
 /** An action that may happen only once a turn is durable. */
@@ -42,6 +43,8 @@ export class TurnDraft extends EntriesText implements Turn {
   by: string | undefined = undefined
   sends: readonly NewMessage[] | undefined = undefined
   ifQueued: boolean | undefined = undefined
+  tasks: NewTask[] | undefined = undefined
+  endsTasks: string[] | "all" | undefined = undefined
   /** Gets the result of the turn before anybody else. */
   onResult: ((result: CommitResult) => void) | undefined = undefined
   /** The actions after the commit: attempts begin, nested results are delivered. Most turns have one. */
@@ -68,6 +71,25 @@ export class TurnDraft extends EntriesText implements Turn {
   consume(seq: number): void {
     this.consumed ??= []
     this.consumed.push(seq)
+  }
+
+  addTask(task: NewTask): void {
+    this.tasks ??= []
+    this.tasks.push(task)
+  }
+
+  /** Ends the task with this turn. A task that this turn would write is not written at all. */
+  endTask(id: string): void {
+    const written = this.tasks?.findIndex((task) => task.id === id) ?? -1
+    if (written !== -1) this.tasks?.splice(written, 1)
+    else if (this.endsTasks === undefined) this.endsTasks = [id]
+    else if (this.endsTasks !== "all") this.endsTasks.push(id)
+  }
+
+  /** Ends all tasks of the instance with this turn. */
+  endAllTasks(): void {
+    this.tasks = undefined
+    this.endsTasks = "all"
   }
 
   whenCommitted(then: AfterCommit): void {

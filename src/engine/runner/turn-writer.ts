@@ -287,6 +287,7 @@ export class TurnWriter implements CommitListener {
     this.#durablePosition = draft.end
     this.#lastTurn = draft.turn
     if (draft.sends) this.#context.onSent(draft.sends)
+    if (draft.tasks) this.#context.onTasksWritten(draft.tasks)
     try {
       this.#runner.onCommitted(draft)
     } catch (bug) {

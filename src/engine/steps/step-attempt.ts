@@ -2,11 +2,12 @@ import { Asker, type AskRequest, type AskSink, type DoAsk } from "../../core/exe
 import type { Payload } from "../../core/values/value-codec.ts"
 import { durationMs } from "../../core/time/duration.ts"
 import type { Asks, StepContext } from "../../core/workflow/context.ts"
-import type { OpenStep } from "../../core/journal/open-operations.ts"
+import type { OpenStep } from "../../core/journal/open-step.ts"
 import { idempotencyKey } from "../../core/workflow/idempotency-key.ts"
 import { isNested, stepName } from "../../core/workflow/step-id.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Scope } from "../../ports/host.ts"
+import { runInPlace } from "../tasks/in-place-activity.ts"
 import { AttemptDeadline } from "./attempt-deadline.ts"
 import type { RunnerInput } from "../runner/runner-input.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
@@ -223,7 +224,8 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
   }
 
   #run(stepContext: AttemptContext): unknown {
-    const { fn, transaction } = this.ask
+    const { fn, transaction, activity } = this.ask
+    if (activity) return runInPlace(this.#owner.context, this)
     return transaction ? this.#owner.transact(this, (access) => transaction(access as never, stepContext)) : fn(stepContext)
   }
 }

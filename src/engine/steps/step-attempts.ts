@@ -3,7 +3,7 @@ import { encodeValue, Payload } from "../../core/values/value-codec.ts"
 import { CancelledError, PerdureError } from "../../core/errors.ts"
 import { durationMs } from "../../core/time/duration.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
-import type { OpenStep } from "../../core/journal/open-operations.ts"
+import { isTask, type OpenStep } from "../../core/journal/open-step.ts"
 import type { EntryOf, Recorded, Release } from "../../core/journal/journal.ts"
 import { mergeRetry, nextRetryMs } from "../../core/workflow/retry-policy.ts"
 import { SmallMap } from "../../core/collections/small-map.ts"
@@ -14,6 +14,7 @@ import { logStepFailure } from "../runner/failure-log.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import type { ReleaseQueue } from "../runner/release-queue.ts"
 import { NestedSteps } from "./nested-steps.ts"
+import { TaskAttempts, type AttemptPolicy } from "../tasks/task-attempts.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
 import { StepTransactions } from "./step-transactions.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
@@ -31,7 +32,7 @@ import type { TurnWriter } from "../runner/turn-writer.ts"
  *
  * Three ways to stop: `cancel` and `stop` tell the functions, and their ends still count; `abandon` drops their ends.
  */
-export class StepAttempts implements AttemptOwner {
+export class StepAttempts implements AttemptOwner, AttemptPolicy {
   readonly context: RunnerContext
   readonly identity: NewInstance
   readonly #workflow: AnyWorkflow
@@ -42,6 +43,8 @@ export class StepAttempts implements AttemptOwner {
   readonly #live = new SmallMap<StepAttempt>()
   /** Created for the first nested ask: most steps make none. */
   #nested: NestedSteps | undefined
+  /** Created for the first activity that runs elsewhere. */
+  #tasks: TaskAttempts | undefined
   #transactions: StepTransactions | StepClientTransactions | undefined
   /** A step may not begin, because the tick has used up its budget of attempts. */
   isOutOfBudget = false
@@ -120,9 +123,12 @@ export class StepAttempts implements AttemptOwner {
 
   /** Records that an attempt begins. Its function is called when that entry is durable. */
   begin(request: DoAsk, attempt: number): void {
-    const { id, child, transaction } = request
+    const { id, child, transaction, activity } = request
+    if (activity && this.tasks.begin(request, attempt)) return
     const started = { type: "step.started", id, attempt } as const
-    this.#runner.record(child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : started)
+    this.#runner.record(
+      child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : activity ? { ...started, kind: "activity" } : started,
+    )
     const step = this.#state.steps.get(request.id)
     if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
   }
@@ -131,7 +137,7 @@ export class StepAttempts implements AttemptOwner {
   retry(id: string): void {
     const step = this.#state.steps.get(id)
     if (!step) return
-    const request = this.#request(id)
+    const request = this.request(id)
     if (request && !this.reserveSlot(id)) return
     if (request) return this.begin(request, step.attempt + 1)
     step.retryAt = undefined
@@ -142,11 +148,14 @@ export class StepAttempts implements AttemptOwner {
   recover(): void {
     for (const step of this.#state.steps.values()) {
       if (isNested(step.id) || step.retryAt !== undefined) continue
-      const request = this.#request(step.id)
+      const request = this.request(step.id)
       if (!request) continue
+      const isInQueue = isTask(step)
+      if (isInQueue && this.#isStopped(step)) this.tasks.endTask(step)
       // A cancel or a rollback has given the step up, so its function does not run again.
       if (this.#isStopped(step))
         this.#runner.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopError ?? this.#cancelled()) })
+      else if (isInQueue && !this.tasks.missing.has(step.id)) continue
       else if (this.reserveSlot(step.id)) this.reenter(request, step)
     }
   }
@@ -163,11 +172,13 @@ export class StepAttempts implements AttemptOwner {
     this.#stopError = new PerdureError("INSTANCE_ENDED", reason)
     for (const attempt of this.#live.values()) attempt.abort(this.#stopError)
     this.#nested?.stop(this.#stopError)
+    if (this.#state.hasTasks) this.tasks.giveUp(this.#stopError, (step) => !isOfRollback(step.id))
   }
 
   /** Abandons all running attempts, but further attempts may begin: those of rollbacks. */
   drop(reason: unknown): void {
     this.abandon(reason)
+
     this.#nested?.takeDeferred()
     this.#isClosed = false
   }
@@ -175,6 +186,7 @@ export class StepAttempts implements AttemptOwner {
   /** A cancel: running functions are told to stop, and nested sleeps and waits reject when the cancel is durable. */
   cancel(error: CancelledError): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
+    if (this.#state.hasTasks) this.tasks.giveUp(error, (step) => this.#isCancelled(step))
     const deferred = this.#nested?.takeDeferred()
     this.#writer.whenDurable({ afterCommit: () => this.#nested?.cancel(error, deferred) })
   }
@@ -200,7 +212,34 @@ export class StepAttempts implements AttemptOwner {
     else this.begin(request, step.attempt + 1)
   }
 
-  #request(id: string): DoAsk | undefined {
+  /** The attempts that are tasks. */
+  get tasks(): TaskAttempts {
+    this.#tasks ??= new TaskAttempts(this.context, this.identity, this.#state, this.#writer, this.#runner, this)
+    return this.#tasks
+  }
+
+  beginAgain(step: OpenStep): void {
+    const request = this.request(step.id)
+    if (!request || this.#isStopped(step)) return this.recordFailure(step, this.#stopError ?? this.#cancelled(), true)
+    this.begin(request, step.attempt + 1)
+  }
+
+  recordFailure(step: OpenStep, error: unknown, isFinal: boolean): void {
+    const failure = { error, isFinal }
+    const retry = isFinal ? undefined : { delayMs: this.#retryDelayOf(step, error) }
+    this.#logFailure(this.#runner.record(this.#failure(step, retry ? { ...failure, retry } : failure)), this.#isStopped(step))
+  }
+
+  /** The retry options of an activity are fields and no function, so the policy answers at once. */
+  #retryDelayOf(step: OpenStep, error: unknown): number | undefined {
+    const { host, settings } = this.context
+    const policy = mergeRetry(settings.retry, this.#workflow.options.retry, this.request(step.id)?.options?.retry)
+    const delayMs = nextRetryMs(policy, { failures: step.failures + 1, error, random: () => (host.randomBytes(1)[0] ?? 0) / 256 })
+    return typeof delayMs === "number" ? delayMs : undefined
+  }
+
+  /** The open step, as the code has asked for it. */
+  request(id: string): DoAsk | undefined {
     const request = isNested(id) ? this.#nested?.request(id) : this.#releaseQueue.execution?.asks.request(id)
     return request?.kind === "do" ? request : undefined
   }
@@ -335,9 +374,10 @@ export class StepAttempts implements AttemptOwner {
   #failure(step: OpenStep, failure: AttemptFailure): EntryOf<"step.failed"> {
     const { id, attempt, firstAt } = step
     const { retry = {} } = failure
-    const options = this.#request(id)?.options
+    const options = this.request(id)?.options
     const value = Payload.ofError("error" in retry ? retry.error : failure.error, options?.sensitive)
-    const base = { type: "step.failed", id, attempt, value } as const
+    const { details } = step
+    const base = { type: "step.failed", id, attempt, value, ...(details === undefined ? undefined : { details }) } as const
     if (retry.delayMs === undefined || this.#mayNotRetry(step, failure)) return base
     const wantedAt = this.#writer.now + retry.delayMs
     const { workflow, id: instance } = this.identity

@@ -4,6 +4,8 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { Host } from "../../ports/host.ts"
 import type { ClaimedInstance, InstanceRow, NewInstance, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
+import type { NewTask } from "../../ports/task-store.ts"
+import type { LocalActivities } from "../tasks/local-activities.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
 import type { StartSpec } from "../runner/start-spec.ts"
 import type { CommitResult, Committer } from "./group-committer.ts"
@@ -40,6 +42,9 @@ export abstract class Worker implements RunnerContext {
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
   readonly stepSlots: StepSlots | undefined
+  readonly activities: LocalActivities
+  /** Called when tasks are durable that this worker has written. */
+  onTasksWritten: (tasks: readonly NewTask[]) => void = () => undefined
   /** Set after construction, because `InstanceStarter` needs the worker first. */
   childOperations!: ChildOperations
   readonly onUpdateAnswered: WorkerListener["onUpdateAnswered"]
@@ -72,8 +77,9 @@ export abstract class Worker implements RunnerContext {
   #turnCount = 0
   #stopAdmissions: () => void = () => undefined
 
-  constructor({ store, host, registry, settings, listener }: WorkerOptions) {
+  constructor({ store, host, registry, settings, activities, listener }: WorkerOptions) {
     this.store = store
+    this.activities = activities
     this.host = host
     this.settings = settings
     this.registry = registry
@@ -301,6 +307,7 @@ export interface WorkerOptions {
   readonly host: Host
   readonly registry: WorkflowRegistry
   readonly settings: EngineSettings
+  readonly activities: LocalActivities
   readonly listener: WorkerListener
 }
 

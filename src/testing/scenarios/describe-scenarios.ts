@@ -1,5 +1,7 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
+import { activityStories } from "./activities/activity-stories.ts"
+import { taskStories } from "./activities/task-stories.ts"
 import { annotationStories } from "./reading/annotation-stories.ts"
 import { burstStories } from "./events/burst-stories.ts"
 import { cancelStories } from "./control/cancel-stories.ts"
@@ -119,6 +121,8 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   failureLogStories,
   burstStories,
   rollbackPolicyStories,
+  activityStories,
+  taskStories,
 ]
 
 /** One part of the suite. All parts take about the same time, so that files can run in parallel. */

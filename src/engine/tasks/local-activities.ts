@@ -1,0 +1,83 @@
+import type { ActivityAsk } from "../../core/execution/activity-ask.ts"
+import { SmallQueue } from "../../core/collections/small-queue.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { AnyActivity } from "../../core/workflow/activity.ts"
+
+export interface LocalActivitiesOptions {
+  /** The task queues that this engine serves. Undefined: all. */
+  readonly queues: readonly string[] | undefined
+  readonly concurrentMax: number
+  /** The queues from which tasks are claimed at a rate. */
+  readonly ratedQueues: readonly string[]
+  /** The store has task queues. Otherwise all activities run where their workflow runs. */
+  readonly hasQueues: boolean
+  /** This engine claims tasks. Otherwise its own activities run where their workflow runs. */
+  readonly claimsTasks: boolean
+}
+
+/** The activities that an engine has, and how many of them run at present. */
+export class LocalActivities {
+  /** Called when another activity may begin. */
+  onRoom: () => void = () => undefined
+  #running = 0
+  /** Activities in place that wait until another one has ended. */
+  readonly #waiting = new SmallQueue<() => void>()
+  readonly #byName = new Map<string, AnyActivity>()
+  readonly #options: LocalActivitiesOptions
+
+  constructor(activities: readonly AnyActivity[], options: LocalActivitiesOptions) {
+    this.#options = options
+    for (const activity of activities) {
+      if (this.#byName.has(activity.name))
+        throw new PerdureError("BAD_OPTION", `activity "${activity.name}" is registered twice; give one of them another name`)
+      this.#byName.set(activity.name, activity)
+    }
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()]
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  /** How many more may begin. */
+  get room(): number {
+    return this.#options.concurrentMax - this.#running
+  }
+
+  /** An activity begins now. The caller has looked whether there is room. */
+  begin(): void {
+    this.#running++
+  }
+
+  /** An activity begins, when there is room. Undefined: it may begin now. */
+  whenRoom(): Promise<void> | undefined {
+    if (this.room > 0) return void this.#running++
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  end(): void {
+    const next = this.#waiting.shift()
+    if (next) return next()
+    this.#running--
+    this.onRoom()
+  }
+
+  find(name: string): AnyActivity | undefined {
+    return this.#byName.get(name)
+  }
+
+  /**
+   * Whether an attempt runs where its workflow runs, without a task. An activity whose heartbeats matter always gets a task, because the row of the task
+   * is where heartbeats survive a crash.
+   */
+  runsInPlace({ name, heartbeatMs, startMs }: ActivityAsk, queue: string): boolean {
+    const { queues, hasQueues, claimsTasks, ratedQueues } = this.#options
+    if (!this.#byName.has(name) || queues?.includes(queue) === false) return !hasQueues
+    if (!claimsTasks) return true
+    if (ratedQueues.includes(queue)) return false
+    return heartbeatMs === undefined && startMs === undefined && this.room > 0
+  }
+}

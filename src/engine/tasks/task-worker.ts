@@ -1,0 +1,264 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Hint } from "../../ports/store.ts"
+import type { ClaimedTask, TaskClaim, TaskEnding, TaskStore, TaskWorker as Announcement } from "../../ports/task-store.ts"
+import type { EngineListener } from "../engine-listener.ts"
+import { randomToken } from "../random-token.ts"
+import type { EngineSettings, QueueRate } from "../settings.ts"
+import type { Worker } from "../worker/worker.ts"
+import { MovableTimer } from "../worker/timers.ts"
+import type { LocalActivities } from "./local-activities.ts"
+import { TaskRun, type TaskRunOwner } from "./task-run.ts"
+
+/** At most this many tasks are claimed by one call. */
+const claimMax = 200
+const storeRetryMs = 500
+/** Heartbeats that come together are stored together, this long after the first one. */
+const heartbeatMs = 100
+
+/**
+ * Claims tasks and runs them. Any engine that has activities does so, whether or not it executes workflows.
+ *
+ *   claim    after a hint, after tasks of this process, when a task has ended while more were waiting, and every sweep
+ *   run      `TaskRun` calls the function of the activity
+ *   keep     every third of the lease, and soon after heartbeats: renews all claims in one call. A claim that is gone aborts its run.
+ *   finish   writes the endings that came together in one call, and tries again until the store has them or the claims are gone
+ */
+export class TaskWorker implements EngineListener, TaskRunOwner {
+  readonly engine: object
+  readonly #tasks: TaskStore
+  readonly #worker: Worker
+  readonly #settings: EngineSettings
+  readonly #activities: LocalActivities
+  readonly #runs = new Set<TaskRun>()
+  readonly #endings: { readonly ending: TaskEnding; readonly instance: string }[] = []
+  readonly #sweep: MovableTimer
+  readonly #keep: MovableTimer
+  #isStopped = false
+  #isKeepSoon = false
+  #claims = 0
+  #claiming: Promise<void> | undefined
+  #claimsAgain = false
+  #finishing: Promise<void> | undefined
+
+  constructor(tasks: TaskStore, worker: Worker) {
+    this.engine = worker
+    this.#tasks = tasks
+    this.#worker = worker
+    this.#settings = worker.settings
+    this.#activities = worker.activities
+    this.#activities.onRoom = () => this.requestClaim()
+    this.#sweep = new MovableTimer(worker.timers, () => this.#onSweep())
+    this.#keep = new MovableTimer(worker.timers, () => void this.#keepAll())
+  }
+
+  get host() {
+    return this.#worker.host
+  }
+
+  get timers() {
+    return this.#worker.timers
+  }
+
+  get codecs() {
+    return this.#settings.codecs
+  }
+
+  get payloadBytesMax(): number {
+    return this.#settings.limits.payloadBytesMax
+  }
+
+  /** No claim and no write is under way. */
+  get idle(): boolean {
+    return this.#claiming === undefined && this.#finishing === undefined
+  }
+
+  /** Begins to claim. Resolves when the other processes know what this one claims. */
+  async begin(): Promise<void> {
+    await this.#announce()
+    if (this.#isStopped) return
+    this.#keepLater()
+    this.#onSweep()
+  }
+
+  onHint({ tasks, work }: Hint): void {
+    if (tasks ?? work === true) this.requestClaim()
+  }
+
+  requestClaim(): void {
+    if (this.#isStopped) return
+    this.#claimsAgain = true
+    this.#claiming ??= this.#claimAll().finally(() => (this.#claiming = undefined))
+  }
+
+  onHeartbeat(): void {
+    if (this.#isKeepSoon) return
+    this.#isKeepSoon = true
+    this.#keep.setAfter(heartbeatMs)
+  }
+
+  onEnd(run: TaskRun, ending: TaskEnding): void {
+    this.#remove(run)
+    this.#finish(run, ending)
+  }
+
+  /** Lets the runs finish, for at most `drainMs`. Then other processes take them over. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#sweep.clear()
+    await this.#claiming
+    const { drainMs } = this.#settings
+    let isLate = this.#runs.size === 0
+    const late = isLate ? undefined : this.timers.after(drainMs, () => (isLate = true))
+    while (!isLate && this.#runs.size > 0) await new Promise<void>((resolve) => this.timers.after(5, resolve))
+    this.timers.clear(late)
+    this.#keep.clear()
+    const closing = new PerdureError("ENGINE_CLOSED", "the engine is closing")
+    for (const run of [...this.#runs]) {
+      this.#remove(run)
+      const ending = run.handBack(closing)
+      if (ending) this.#finish(run, ending)
+    }
+    await this.#whenFinished()
+    await this.#tasks.announce(this.#announcement, 0).catch(() => undefined)
+  }
+
+  /** Drops everything without writing to the store, as the death of the process would. */
+  kill(): void {
+    this.#isStopped = true
+    this.#sweep.clear()
+    this.#keep.clear()
+    for (const run of this.#runs) run.lose(new PerdureError("ENGINE_CLOSED", "the engine died"))
+    this.#runs.clear()
+  }
+
+  get #announcement(): Announcement {
+    const { queues } = this.#settings
+    return { worker: this.#worker.workerName, activities: this.#activities.names, ...(queues && { queues }) }
+  }
+
+  async #announce(): Promise<void> {
+    try {
+      await this.#tasks.announce(this.#announcement, this.#settings.leaseMs)
+    } catch (error) {
+      this.host.log.error("the activities of this process could not be announced; trying again", { error })
+    }
+  }
+
+  #onSweep(): void {
+    if (this.#isStopped) return
+    this.requestClaim()
+    this.#sweep.setAfter(this.#settings.sweepMs)
+  }
+
+  async #claimAll(): Promise<void> {
+    while (this.#claimsAgain && !this.#isStopped) {
+      this.#claimsAgain = false
+      try {
+        for (const source of this.#sources()) await this.#claimFrom(source)
+      } catch (error) {
+        if (this.#isStopped) return
+        this.host.log.error("tasks could not be claimed; trying again", { error })
+        this.timers.after(storeRetryMs, () => this.requestClaim())
+      }
+    }
+  }
+
+  /** Where tasks come from: each queue with a rate by itself, and all others together. */
+  #sources(): readonly Pick<TaskClaim, "queues" | "rate">[] {
+    const { queues, queueRates } = this.#settings
+    const rated = [...queueRates].filter(([queue]) => queues?.includes(queue) !== false).map(([queue, rate]) => ({ queues: [queue], rate }))
+    if (rated.length === 0) return [queues ? { queues } : {}]
+    const others = queues?.filter((queue) => !queueRates.has(queue)) ?? []
+    return others.length > 0 ? [...rated, { queues: others }] : rated
+  }
+
+  async #claimFrom(source: { readonly queues?: readonly string[]; readonly rate?: QueueRate }): Promise<void> {
+    const limit = Math.min(this.#activities.room, claimMax)
+    if (limit <= 0) return
+    const token = `${randomToken(this.host)}${++this.#claims}`
+    const activities = this.#activities.names
+    const { leaseMs } = this.#settings
+    const claimed = await this.#tasks.claim({ worker: this.#worker.workerName, token, activities, limit, leaseMs, ...source })
+    for (const task of claimed) this.#run(task)
+    // More may be waiting. If there is no room now, the end of a run claims again.
+    if (claimed.length === limit) this.#claimsAgain = true
+    else if (source.rate && claimed.length > 0) this.timers.after(source.rate.perMs, () => this.requestClaim())
+  }
+
+  #run(task: ClaimedTask): void {
+    const activity = this.#activities.find(task.activity)
+    if (!activity) return
+    const run = new TaskRun(this, task)
+    this.#runs.add(run)
+    this.#activities.begin()
+    run.start(activity)
+  }
+
+  #remove(run: TaskRun): void {
+    if (this.#runs.delete(run)) this.#activities.end()
+  }
+
+  #keepLater(): void {
+    if (!this.#isStopped || this.#runs.size > 0) this.#keep.setAfter(this.#settings.leaseMs / 3)
+  }
+
+  /** Renews all claims, and the announcement. Heartbeats ride with it. */
+  async #keepAll(): Promise<void> {
+    const isRenewal = !this.#isKeepSoon
+    this.#isKeepSoon = false
+    this.#keepLater()
+    const runs = [...this.#runs]
+    const kept = runs.map((run) => run.takeKept())
+    try {
+      const outcomes = kept.length === 0 ? [] : await this.#tasks.keep(kept, this.#settings.leaseMs)
+      runs.forEach((run, at) => {
+        if (outcomes[at] === "gone" && this.#runs.has(run)) this.#lose(run)
+      })
+    } catch (error) {
+      runs.forEach((run, at) => run.putBack(kept[at] as (typeof kept)[number]))
+      this.host.log.error("the claims of activities could not be renewed; trying again", { error })
+      this.#keep.setAfter(storeRetryMs)
+    }
+    if (isRenewal && !this.#isStopped) await this.#announce()
+  }
+
+  #lose(run: TaskRun): void {
+    const { activity, instance, id } = run.task
+    this.#remove(run)
+    run.lose(
+      new PerdureError("STALE_TASK", `activity "${activity}" was cancelled, or another process has taken it over`, {
+        details: { activity, instance, task: id },
+      }),
+    )
+  }
+
+  #finish({ instance }: TaskRun, ending: TaskEnding): void {
+    this.#endings.push({ ending, instance })
+    this.#finishing ??= this.#finishAll().finally(() => (this.#finishing = undefined))
+  }
+
+  /** Resolves when the last endings are written, or after `drainMs` if the store does not answer. */
+  async #whenFinished(): Promise<void> {
+    if (!this.#finishing) return
+    const late = new Promise<void>((resolve) => this.timers.after(this.#settings.drainMs, resolve))
+    await Promise.race([late, this.#finishing])
+  }
+
+  async #finishAll(): Promise<void> {
+    // Endings of the same macrotask are written together.
+    await new Promise<void>((resolve) => this.host.quiesce(resolve))
+    while (this.#endings.length > 0) {
+      const batch = this.#endings.splice(0, claimMax)
+      try {
+        await this.#tasks.finish(batch.map(({ ending }) => ending))
+        this.#worker.hint([...new Set(batch.map(({ instance }) => instance))])
+      } catch (error) {
+        this.#endings.unshift(...batch)
+        if (PerdureError.is(error, "ENGINE_CLOSED")) return
+        this.host.log.error("the results of activities could not be written; trying again", { error })
+        await new Promise<void>((resolve) => this.timers.after(storeRetryMs, resolve))
+      }
+    }
+  }
+}

@@ -31,6 +31,7 @@ export async function readWhy({ components, role }: EngineCore, id: string): Pro
     cancelGraceMs: settings.cancelGraceMs,
     isQueuedForWorker: (step) => worker.stepSlots?.isWaitingToBegin(id, step) === true,
     concurrentStepsMax: settings.concurrentStepsMax,
+    stepsMax: settings.limits.stepsMax,
     line: row.slots === "queuedForSlot" ? await store.flow.waitOf(id) : undefined,
     workers: await store.directory.workers(),
     children: await openChildren(store.directory, steps),

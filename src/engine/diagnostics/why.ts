@@ -9,6 +9,7 @@ import type { WorkerLease } from "../../ports/directory.ts"
 import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { Why } from "../../client-api/client-api.ts"
+import { growthText, isLong } from "../runner/journal-growth.ts"
 import { describeEnd, describeQueue, describeSteps, inTime, quotedList, time } from "./why-sentences.ts"
 
 export interface WhyContext {
@@ -23,6 +24,8 @@ export interface WhyContext {
   /** True if the step waits because this worker already runs its maximum of concurrent steps. */
   readonly isQueuedForWorker: (step: string) => boolean
   readonly concurrentStepsMax: number
+  /** The most steps, sleeps and waits of a run. */
+  readonly stepsMax: number
 }
 
 /** Facts that the store has besides the journal. */
@@ -59,7 +62,12 @@ function reasons(subject: WhySubject): readonly string[] {
   const waits = row.status === "stalled" ? [] : [...describeSteps(subject), ...handlerReason(subject)]
   const [blocking, remarks] = needsWorker(subject) ? [seeking, []] : [[], seeking]
   const all = [...held, ...blocking, ...phase, ...start, ...waits, ...remarks]
-  return [...(all.length > 0 ? all : ["its code is running between steps"]), ...subject.buffered.map((events) => bufferedSentence(events))]
+  const reason = all.length > 0 ? all : ["its code is running between steps"]
+  return [...reason, ...growth(subject), ...subject.buffered.map((events) => bufferedSentence(events))]
+}
+
+function growth({ state: { asked, run }, stepsMax }: WhySubject): readonly string[] {
+  return isLong({ asked, stepsMax }) ? [`its run ${run} ${growthText({ asked, stepsMax })}`] : []
 }
 
 /** A waiting instance without open waits and children waits for a handler of its code. */

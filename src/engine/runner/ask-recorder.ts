@@ -8,6 +8,7 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Note } from "../../core/journal/journal.ts"
 import type { StepAttempts } from "../steps/step-attempts.ts"
 import { endingEntry } from "./ending-entry.ts"
+import { growthText, isLogged } from "./journal-growth.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
@@ -129,18 +130,10 @@ export class AskRecorder {
     else this.#runner.completion.end(endingEntry(this.#runner.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
   }
 
-  /** Long journals are slow to load and hard to read. The log tells the user to end the run with `ctx.continueAsNew` in time. */
   #warnOfGrowth(): void {
-    const { asked } = this.#state
-    const { stepsMax } = this.#context.settings.limits
-    if (asked !== Math.floor(stepsMax * 0.4) && asked !== Math.floor(stepsMax * 0.8)) return
+    const growth = { asked: this.#state.asked, stepsMax: this.#context.settings.limits.stepsMax }
+    if (!isLogged(growth)) return
     const { id } = this.#runner
-    this.#context.host.log.warn(
-      `run ${this.#state.run} of instance "${id}" has asked for ${asked} steps of at most ${stepsMax}; end it with ctx.continueAsNew`,
-      {
-        instance: id,
-        steps: asked,
-      },
-    )
+    this.#context.host.log.warn(`run ${this.#state.run} of instance "${id}" ${growthText(growth)}`, { instance: id, steps: growth.asked })
   }
 }

@@ -299,7 +299,7 @@ export function continueStories(open: OpenBed): void {
   })
 
   describe("a journal that grows", () => {
-    it("is warned of before the limit, whatever it consists of", async () => {
+    it("is warned of from half of the limit on, in the log and by why, whatever it consists of", async () => {
       const warnings: string[] = []
       const silent = () => undefined
       const log: Logger = { debug: silent, info: silent, error: silent, warn: (message) => void warnings.push(message) }
@@ -314,10 +314,19 @@ export function continueStories(open: OpenBed): void {
       })
       const engine = await open({ workflows: [flow], limits: { stepsMax: 10 }, log })
       const handle = await engine.start(flow, { id: "i" })
-      await engine.skip("1m")
-      expect(warnings).toEqual([expect.stringMatching(/has asked for 4 steps of at most 10.*continueAsNew/), expect.stringMatching(/has asked for 8 steps/)])
+      await engine.settle()
+      expect(warnings).toEqual([])
+      expect((await handle.why()).because.join()).not.toContain("continueAsNew")
+      await engine.skip("2s")
+      expect(warnings.map((warning) => /has asked for (\d+) steps of at most 10.*continueAsNew/.exec(warning)?.[1])).toEqual(["5", "6"])
       await engine.crash()
+      expect((await handle.why()).because).toEqual([
+        expect.stringContaining('sleep "nap#3"'),
+        "its run 1 has asked for 6 steps of at most 10, and its journal grows; end the run with ctx.continueAsNew",
+      ])
       expect(warnings).toHaveLength(2)
+      await engine.skip("1m")
+      expect(warnings.slice(2)).toEqual([7, 8, 9, 10].map((asked) => expect.stringContaining(`has asked for ${asked} steps`) as string))
       expect(await handle.result()).toBe(1)
     })
   })

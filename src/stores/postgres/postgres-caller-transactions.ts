@@ -59,7 +59,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
       const { notifier } = this.#components
       const store = new WithinCaller(this.#components, queries)
       const result = await work(store)
-      if (store.hasWritten) await queries.get("notify", "SELECT pg_notify($1, $2)::text AS done", notifier.channel, notifier.callerPayload)
+      if (store.hasWritten) await queries.get("notify", "SELECT pg_notify($1, $2)::text AS done", notifier.channel, notifier.callerPayload(store.hasTasks))
       await queries.run("RELEASE SAVEPOINT perdure_call")
       return result
     } catch (error) {
@@ -136,6 +136,7 @@ export async function identityOf(queries: Queries): Promise<string> {
 
 class WithinCaller implements StoreWithin {
   hasWritten = false
+  hasTasks = false
   readonly #components: PostgresComponents
   readonly #queries: CallerQueries
   readonly #schema: string
@@ -163,6 +164,7 @@ class WithinCaller implements StoreWithin {
 
   async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const { committer } = this.#components
+    if (turns.some(({ tasks }) => tasks?.length)) this.hasTasks = true
     const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
     // Read before any row is locked, because transactions with the locks of flow control wait for rows.
     const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)

@@ -13,6 +13,7 @@ import { PostgresDirectory } from "./postgres-directory.ts"
 import { PostgresFlowControl } from "./postgres-flow-control.ts"
 import { PostgresJournalStore } from "./postgres-journal-store.ts"
 import { PostgresScheduleStore } from "./postgres-schedule-store.ts"
+import { PostgresTaskStore } from "./postgres-task-store.ts"
 import { PostgresTransactions } from "./postgres-transactions.ts"
 import { type PostgresComponents, createPostgresComponents } from "./postgres-components.ts"
 import { isUnreachable, postgresFailure } from "./connection/postgres-failure.ts"
@@ -101,6 +102,7 @@ class PostgresStore implements Store {
   readonly directory: PostgresDirectory
   readonly schedules: PostgresScheduleStore
   readonly flow: PostgresFlowControl
+  readonly tasks: PostgresTaskStore
   readonly clientTransactions: PostgresTransactions
   readonly callerTransactions: PostgresCallerTransactions
   readonly role: StoreRole
@@ -118,6 +120,7 @@ class PostgresStore implements Store {
     this.directory = new PostgresDirectory(components)
     this.schedules = new PostgresScheduleStore(components)
     this.flow = new PostgresFlowControl(components)
+    this.tasks = new PostgresTaskStore(components)
     this.role = role
     this.clientTransactions = new PostgresTransactions(components, connections)
     this.callerTransactions = new PostgresCallerTransactions(components, identity)

@@ -158,6 +158,24 @@ export function taskCases(bed: CurrentBed): void {
       expect(ids(await claimBy("l"))).toEqual(["t4"])
     })
 
+    it("take repeated renewals and endings of one call in their order", async () => {
+      await write("i", task("t1"), task("t2"))
+      await claimBy("k")
+      const keep = (details?: string) => ({ id: "t1", token: "k", heartbeat: details === undefined ? {} : { details } })
+      bed().now += 1_000
+      expect(await tasks().keep([keep(`"1"`), { id: "t1", token: "k" }, keep(`"2"`), keep(), { id: "t1", token: "l" }], 5_000)).toEqual([
+        ...["kept", "kept", "kept", "kept"],
+        "gone",
+      ])
+      const [kept] = await tasks().find(["t1"])
+      expect([kept?.details, kept?.claim?.heartbeatAt]).toEqual([`"2"`, 1_001_000])
+      const end = (id: string, ending: string) => ({ id, token: "k", ending, completes: true })
+      expect(await tasks().finish([end("t2", "2"), end("t1", "1"), end("t2", "3")].map((each) => ({ ...each, ending: `{"value":"${each.ending}"}` })))).toEqual(
+        [...["finished", "finished"], "gone"],
+      )
+      expect((await inbox("i")).map(({ payload }) => payload)).toEqual([`{"value":"2"}`, `{"value":"1"}`])
+    })
+
     it("are not expired by a claim whose time was renewed, nor given out while they are claimed", async () => {
       await write("i", task("t1", { startBy: 1_001_000 }))
       expect(await tasks().expire(10)).toEqual({ instances: [], nextAt: 1_001_000 })
@@ -233,6 +251,8 @@ export function taskCases(bed: CurrentBed): void {
       expect(ids(await claimBy("d", { ...rate, limit: 1 }))).toEqual(["t3"])
       expect(ids(await claimBy("e", rate))).toEqual(["t4"])
       expect(ids(await claimBy("f", { queues: ["other"] }))).toEqual(["t6"])
+      expect(ids(await claimBy("g", { queues: ["warehouse"], rate: { max: 1, perMs: 1_000 } }))).toEqual([])
+      expect(ids(await claimBy("h"))).toEqual(["t5"])
     })
 
     it("are counted by queue", async () => {

@@ -18,6 +18,8 @@ export const NotificationKind = {
   changed: "c",
   /** A process follows the changes. */
   followed: "f",
+  /** There are new tasks: for processes that claim tasks. */
+  tasks: "t",
   /** A process tests whether it receives its own notifications. Behind a pooler that lends connections for a transaction only, no process receives any. */
   selfTest: "p",
 } as const
@@ -25,4 +27,10 @@ export const NotificationKind = {
 export type NotificationKind = (typeof NotificationKind)[keyof typeof NotificationKind]
 
 /** What a process looks at when it may have missed notifications. */
-export const everyKind: readonly NotificationKind[] = [NotificationKind.work, NotificationKind.ended, NotificationKind.updateAnswered, NotificationKind.changed]
+export const everyKind: readonly NotificationKind[] = [
+  NotificationKind.work,
+  NotificationKind.ended,
+  NotificationKind.updateAnswered,
+  NotificationKind.changed,
+  NotificationKind.tasks,
+]

@@ -5,7 +5,7 @@ const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flag
 
 describe("what a notification says", () => {
   it("comes out as it went in: letters, those who ended, who were let in, and who have messages", () => {
-    for (const flags of [["w"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"], ["m1"], ["ma", "eb", "lc", "w"]]) {
+    for (const flags of [["w"], ["t"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"], ["m1"], ["ma", "eb", "lc", "w"]]) {
       const sent = through(...flags)
       expect(sent.sender).toBe("me")
       expect(sent.flags.toSorted()).toEqual(flags.toSorted())
@@ -32,6 +32,10 @@ describe("what a notification says", () => {
       for (const sent of [payload, payloadIfPushed]) expect(fromPayload(sent)).toEqual({ sender: "me", flags: [`m${id}`] })
     }
     expect(fromPayload(messagePayloads("me", "x".repeat(2_000)).payloadIfPushed)).toEqual({ sender: "me", flags: ["w"] })
+  })
+
+  it("of new tasks says so", () => {
+    expect(toHint(new Set(["t"]))).toEqual({ work: false, ends: false, updatesAnswered: false, changed: false, tasks: true })
   })
 
   it("to those who wait it says nothing of who was let in", () => {

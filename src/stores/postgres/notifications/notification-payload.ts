@@ -66,7 +66,7 @@ export function idsOf(flags: ReadonlySet<string>, kind: KindWithIds): readonly s
 }
 
 export function toHint(flags: ReadonlySet<string>): Hint {
-  const { work, message, ended, updateAnswered, changed } = NotificationKind
+  const { work, message, ended, updateAnswered, changed, tasks } = NotificationKind
   const endedIds = idsOf(flags, ended)
   const messageIds = idsOf(flags, message)
   const hasEnded = flags.has(ended) || endedIds.length > 0
@@ -75,5 +75,6 @@ export function toHint(flags: ReadonlySet<string>): Hint {
     ends: flags.has(ended) || (endedIds.length > 0 && endedIds),
     updatesAnswered: flags.has(updateAnswered) || hasEnded,
     changed: flags.has(changed) || flags.has(work) || hasEnded,
+    ...(flags.has(tasks) ? { tasks: true } : undefined),
   }
 }

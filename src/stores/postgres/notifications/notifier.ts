@@ -27,7 +27,7 @@ const selfTestMs = 5_000
 /** What the text of a turn contains if it answers an update (docs/journal-format.md). A text that only looks like it costs one look. */
 const answersUpdate = /\{"type":"(?:update\.completed|update\.failed|run\.started)"/
 
-const { work, message: messageKind, ended, admitted: admittedKind, updateAnswered, changed, followed, selfTest } = NotificationKind
+const { work, message: messageKind, ended, admitted: admittedKind, updateAnswered, changed, followed, tasks: newTasks, selfTest } = NotificationKind
 
 /**
  * Tells the other processes what has changed, and listens for what they tell. A notification is sent after a commit and not in its transaction: there it
@@ -80,7 +80,9 @@ export class Notifier {
   }
 
   /** The payload that a caller's transaction sends with its commit: to all processes, because this process does not know when the caller commits. */
-  readonly callerPayload = `caller:${work}`
+  callerPayload(hasTasks: boolean): string {
+    return `caller:${work}${hasTasks ? newTasks : ""}`
+  }
 
   listen(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
@@ -111,16 +113,26 @@ export class Notifier {
    * commits. Undefined: such a notification was asked for a moment ago, and the caller calls `messagesDelivered` after the commit.
    */
   notificationFor(messages: readonly NewMessage[]): Notification | PushNotification | undefined {
-    const now = performance.now()
-    const isTooSoon = now < this.#transactionalAt + transactionalGapMs
-    this.#transactionalAt = now
-    if (isTooSoon) return undefined
-    this.#poll.speedUp()
+    if (!this.#mayNotifyWithin()) return undefined
     const [message] = messages
     const pushPayload = messages.length === 1 && message ? toPushedPayload(this.#name, message) : undefined
     if (pushPayload && message && this.#pushChannel !== undefined)
       return { channel: this.#channel, ...messagePayloads(this.#name, message.instance), pushChannel: this.#pushChannel, pushPayload }
     return { channel: this.#channel, payload: toPayload(this.#name, new Set(messages.map(({ instance }) => `${messageKind}${instance}`))) }
+  }
+
+  /** As `notificationFor`, for a function of the database that finds out itself which messages it delivers, and writes their notifications. */
+  deliveryChannels(): { readonly sender: string; readonly channel: string; readonly pushChannel: string } | undefined {
+    if (this.#pushChannel === undefined || !this.#mayNotifyWithin()) return undefined
+    return { sender: this.#name, channel: this.#channel, pushChannel: this.#pushChannel }
+  }
+
+  #mayNotifyWithin(): boolean {
+    const now = performance.now()
+    const isTooSoon = now < this.#transactionalAt + transactionalGapMs
+    this.#transactionalAt = now
+    if (!isTooSoon) this.#poll.speedUp()
+    return !isTooSoon
   }
 
   /** Other processes can claim or read something. */
@@ -154,9 +166,10 @@ export class Notifier {
 
   #notifyOf(turns: readonly Turn[]): void {
     if (performance.now() < this.#followedUntil) this.#outgoing.add(changed)
-    turns.forEach(({ create, state, sends, at, instance, position, entries }) => {
+    turns.forEach(({ create, state, sends, tasks, at, instance, position, entries }) => {
       if (state && (isTerminal(state.status) || state.status === "stalled")) this.#outgoing.add(`${ended}${instance}`)
       if (position > 1 && answersUpdate.test(entries)) this.#outgoing.add(updateAnswered)
+      if (tasks?.length) this.#outgoing.add(newTasks)
       const hasNoOwner = state !== undefined && state.owner === undefined
       if (sends) this.messagesDelivered(sends.map((message) => message.instance))
       if (hasNoOwner && (create !== undefined || (state.dueAt ?? Infinity) <= at)) this.#outgoing.add(work)

@@ -5,7 +5,7 @@ import { integer } from "../reads/columns.ts"
 import type { DatabaseNames, Queries } from "../connection/database.ts"
 
 /** PostgreSQL refuses a payload of 8,000 bytes. */
-const bytesMax = 7_500
+export const bytesMax = 7_500
 const unconfirmedMax = 10_000
 
 /**

@@ -4,7 +4,7 @@ import { byHash, byIndex } from "./function-planner-settings.ts"
 const ended = `('completed', 'failed', 'cancelled', 'terminated')`
 const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, "runPosition" bigint, "endPosition" bigint`
 
-type Called = Functions<"nowMs" | "deliverMessage" | "writeTurn">
+type Called = Functions<"nowMs" | "deliverMessage" | "writeTurn" | "writeTasks">
 
 /**
  * Functions that write batches of turns. A few statements over arrays write what most turns have, for the whole batch at once; a statement that the batch does
@@ -12,7 +12,8 @@ type Called = Functions<"nowMs" | "deliverMessage" | "writeTurn">
  *
  * `kinds`: null only appends to the journal; `c` creates an instance; `s` changes the row or the inbox; `x` goes one by one.
  * `extras`: what a turn has beyond its journal row, as in turn-functions.ts; an empty array if no turn has any.
- * `marks`: letters for the contents of the batch: c, s and x as above; i: turns consume messages; m: turns send messages; t: turns set tags.
+ * `marks`: letters for the contents of the batch: c, s and x as above; i: turns consume messages; m: turns send messages; t: turns set tags; k: turns write
+ * or end tasks.
  */
 export function batchFunctions(s: string, defineFunction: DefineFunction, functions: Called) {
   const parts = {
@@ -164,6 +165,9 @@ function defineWriteTurns(s: string, defineFunction: DefineFunction, functions: 
           coalesce(extras[n], '{}')::jsonb, new_keys[n], first_seq + n, with_flow, now
         );
       END LOOP;
+    END IF;
+    IF strpos(marks, 'k') > 0 THEN
+      PERFORM ${functions.writeTasks}(ids, incarnations, ats, extras, outcomes);
     END IF;
     IF strpos(marks, 'm') > 0 THEN
       PERFORM ${functions.deliverFromTurns}(extras, outcomes, now);

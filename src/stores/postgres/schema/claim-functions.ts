@@ -213,6 +213,7 @@ function defineRemoveInstances(s: string, defineFunction: DefineFunction): strin
       DELETE FROM ${s}.tag t
       WHERE t.tag = ANY (ARRAY(SELECT jsonb_array_elements_text(tagged.tags::jsonb))) AND t.created_at = tagged.created_at AND t.instance = tagged.key;
     END LOOP;
+    DELETE FROM ${s}.task WHERE instance = ANY (removed);
     DELETE FROM ${s}.inbox WHERE instance = ANY (gone);
     DELETE FROM ${s}.journal WHERE instance = ANY (gone);
     DELETE FROM ${s}.instance WHERE id = ANY (removed);

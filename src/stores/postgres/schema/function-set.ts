@@ -5,6 +5,7 @@ import { type DefineFunction, type FunctionDefinition, FunctionDefinitions, shor
 import { messageFunctions } from "./message-functions.ts"
 import { readFunctions } from "./read-functions.ts"
 import { singleTurnFunctions } from "./single-turn-functions.ts"
+import { taskFunctions } from "./task-functions.ts"
 import { turnFunctions } from "./turn-functions.ts"
 
 /** The whole name of each function, as statements have it. */
@@ -40,11 +41,13 @@ function defineFunctions(s: string, defineFunction: DefineFunction) {
   const clock = clockFunctions(defineFunction)
   const messages = messageFunctions(s, defineFunction, clock)
   const turns = turnFunctions(s, defineFunction, messages)
+  const tasks = taskFunctions(s, defineFunction, clock)
   return {
     ...clock,
     ...messages,
     ...turns,
-    ...batchFunctions(s, defineFunction, { ...clock, ...messages, ...turns }),
+    ...tasks,
+    ...batchFunctions(s, defineFunction, { ...clock, ...messages, ...turns, ...tasks }),
     ...singleTurnFunctions(s, defineFunction, clock),
     ...claimFunctions(s, defineFunction, { ...clock, ...turns }),
     ...readFunctions(s, defineFunction),

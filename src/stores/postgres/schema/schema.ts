@@ -15,10 +15,15 @@ import { newToken } from "../reads/change-stream-token.ts"
  *   function_set  one row per set of functions: the names of the functions, and when a process last noted that it uses the set (function-use.ts)
  *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
  *   schedule  one row per schedule; its input is long, and rarely written
+ *   task      one row per task that has not ended, with the id of its instance. `seq` is the order of writing, and so the order of claims. `expires_at`
+ *             says when the task has to be ended. `details` is JSON text, so that a function can put it into an ending.
+ *   task_rate    how many tasks of a queue with a rate were claimed in the present period
+ *   task_worker  the processes that claim tasks: which queues (null: all) and which activities, as JSON lists, and until when that is true
  *
  * Long text needs no chunks: PostgreSQL itself keeps it beside the row, in parts.
  *
- * The tables that grow (instance, journal and inbox) may be partitioned by a hash of the instance: its id, or its key.
+ * The tables that grow (instance, journal and inbox) may be partitioned by a hash of the instance: its id, or its key. The table of tasks has rows only for
+ * tasks that have not ended, and a claim needs the oldest of a queue: in partitions it would have to search each.
  *
  * `queue` is the task queue, empty for the default queue. `events` holds the types of events that the instance's workflow declares, as a JSON list; null: the
  * workflow declares none. `claimable_at` says when an instance is to be claimed, and is null while it has an owner. It is a generated column, so it always
@@ -181,6 +186,37 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX schedule_due ON ${s}.schedule (due_at) WHERE due_at IS NOT NULL`,
       `CREATE INDEX schedule_awaits ON ${s}.schedule (awaits) WHERE awaits IS NOT NULL`,
       `CREATE INDEX schedule_workflow ON ${s}.schedule (workflow, id)`,
+      `CREATE SEQUENCE ${s}.task_seq`,
+      `CREATE TABLE ${s}.task (
+        id ${text} PRIMARY KEY,
+        seq bigint NOT NULL DEFAULT nextval('${s}.task_seq'),
+        instance ${text} NOT NULL,
+        incarnation ${text} NOT NULL,
+        step text NOT NULL,
+        attempt bigint NOT NULL,
+        activity ${text} NOT NULL,
+        queue ${text} NOT NULL,
+        created_at bigint NOT NULL,
+        timeout_ms bigint,
+        heartbeat_ms bigint,
+        start_by bigint,
+        close_by bigint,
+        worker text,
+        token text,
+        claimed_at bigint,
+        heartbeat_at bigint,
+        lease_until bigint,
+        expires_at bigint GENERATED ALWAYS AS (
+          least(close_by, CASE WHEN token IS NULL THEN start_by ELSE least(lease_until, claimed_at + timeout_ms, heartbeat_at + heartbeat_ms) END)
+        ) STORED,
+        details text,
+        input text NOT NULL
+      )`,
+      `CREATE INDEX task_waiting ON ${s}.task (queue, activity, seq) WHERE token IS NULL`,
+      `CREATE INDEX task_instance ON ${s}.task (instance)`,
+      `CREATE INDEX task_expires ON ${s}.task (expires_at) WHERE expires_at IS NOT NULL`,
+      `CREATE TABLE ${s}.task_rate (queue ${text} PRIMARY KEY, since bigint NOT NULL, claimed bigint NOT NULL)`,
+      `CREATE TABLE ${s}.task_worker (worker ${text} PRIMARY KEY, until bigint NOT NULL, queues text, activities text NOT NULL)`,
     ],
   },
 ]

@@ -19,8 +19,8 @@ interface Call {
 }
 
 function callOf(turn: Turn): Call | undefined {
-  const { create, within, state, tags, memo, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs } = turn
-  if (blobs?.length || tags !== undefined || memo !== undefined || sends?.length || ifQueued === true) return undefined
+  const { create, within, state, tags, memo, consumed, inboxSeen, sends, tasks, endsTasks, discardInbox, ifQueued, blobs } = turn
+  if ((tasks ?? endsTasks) !== undefined || blobs?.length || tags !== undefined || memo !== undefined || sends?.length || ifQueued === true) return undefined
   if (create !== undefined) {
     if (state === undefined || within !== undefined || create.flow !== undefined || create.tags.length > 0) return undefined
     return { kind: "create", values: [...turnValues(turn), ...stateValues(state), ...creationValues(create)] }

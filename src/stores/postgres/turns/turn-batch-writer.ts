@@ -1,4 +1,5 @@
 import type { NewMessage, Turn, TurnOutcome } from "../../../ports/journal-store.ts"
+import type { NewTask } from "../../../ports/task-store.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { joinedTexts, numberArray, separatorOf, textArray } from "./array-literal.ts"
 import { list } from "../reads/columns.ts"
@@ -56,7 +57,8 @@ function kindOf(turn: Turn): Kind {
   if (turn.create !== undefined) return turn.create.flow?.unique?.length ? "x" : "c"
   if (turn.tags !== undefined || turn.memo !== undefined) return "x"
   const isChange = turn.state !== undefined || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.sends?.length
-  return isChange ? "s" : null
+  const hasTasks = turn.tasks?.length || turn.endsTasks?.length
+  return isChange || hasTasks ? "s" : null
 }
 
 /** The columns of what turns have beyond their journal rows. */
@@ -80,6 +82,7 @@ class BatchColumns {
     if (turn.inboxSeen !== undefined) this.#hasSeen = true
     if (turn.consumed?.length || turn.discardInbox === true) this.#marks.add("i")
     if (turn.sends?.length) this.#marks.add("m")
+    if (turn.tasks?.length || turn.endsTasks?.length) this.#marks.add("k")
     if (turn.create === undefined) this.#locks.add(toText(turn.instance))
     if (turn.within !== undefined) this.#locks.add(toText(turn.within.instance))
     for (const { instance } of turn.sends ?? []) this.#locks.add(toText(instance))
@@ -97,7 +100,7 @@ class BatchColumns {
   }
 }
 
-function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs }: Turn) {
+function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends, tasks, endsTasks, discardInbox, ifQueued, blobs }: Turn) {
   if (create !== undefined && state === undefined) throw new Error("a turn that creates an instance says its state")
   return {
     ...(create === undefined ? undefined : creationColumns(tags === undefined ? create : { ...create, tags })),
@@ -108,10 +111,18 @@ function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends
     ...(consumed?.length ? { consumed } : undefined),
     ...(inboxSeen === undefined ? undefined : { inboxSeen }),
     ...(sends?.length ? { sends: sends.map(messageJson) } : undefined),
+    ...(tasks?.length ? { tasks: tasks.map(taskJson) } : undefined),
+    ...(endsTasks === "all" ? { endsAllTasks: true } : endsTasks?.length ? { endsTasks: endsTasks.map(toText) } : undefined),
     ...(discardInbox === true ? { discardInbox } : undefined),
     ...(ifQueued === true ? { ifQueued } : undefined),
     ...(blobs?.length ? { blobs: blobs.map(toText) } : undefined),
   }
+}
+
+/** JSON omits properties that are undefined. The details of heartbeats are stored as JSON text. */
+function taskJson({ id, step, activity, queue, input, details, ...task }: NewTask) {
+  const named = { id: toText(id), step: toText(step), activity: toText(activity), queue: toText(queue), input: toText(input) }
+  return { ...task, ...named, details: details === undefined ? undefined : JSON.stringify(details) }
 }
 
 export function messageJson({ instance, incarnation, kind, at, topic, payload, eventId, isChecked }: NewMessage) {

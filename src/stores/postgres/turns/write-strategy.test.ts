@@ -13,6 +13,14 @@ describe("how turns are written", () => {
     expect(methodOf(strategy, turn("b", 4))).toBe("single")
   })
 
+  it("one turn with tasks is a batch of one, and says nothing about the next turn", () => {
+    const strategy = new WriteStrategy()
+    const task = { id: "t", step: "s", attempt: 1, activity: "x", queue: "q", input: "1" }
+    expect(methodOf(strategy, turn("a", 3, { tasks: [task] }))).toBe("fresh batch")
+    expect(methodOf(strategy, turn("a", 4, { endsTasks: "all" }))).toBe("fresh batch")
+    expect(methodOf(strategy, turn("a", 5))).toBe("single")
+  })
+
   it("several turns are one batch, and turns that depend on each other are written in rounds", () => {
     const strategy = new WriteStrategy()
     expect(methodOf(strategy, turn("a", 3), turn("b", 3))).toBe("fresh batch")

@@ -6,8 +6,8 @@ import { inRounds, type Rounds } from "./rounds.ts"
  * Chooses how turns are written. This is the only place that decides it.
  *
  *   method            function                     chosen for                                     if it cannot write
- *   single            one of `*_single_turn`       one turn, unless the instance's turns were     fresh batch
- *                                                  refused before
+ *   single            one of `*_single_turn`       one turn without tasks, unless the instance's  fresh batch
+ *                                                  turns were refused before
  *   fresh batch       `write_fresh_turns`          several turns that do not depend on each       plain batch
  *                                                  other
  *   plain batch       `write_turns`                turns that depend on each other, in rounds     under flow locks,
@@ -48,7 +48,8 @@ export class WriteStrategy {
     const underLocks = new Set(all.filter((turn) => this.#limited.has(turn.instance) && changesSlots(turn)))
     for (const { instance, state } of all) if (state && isTerminal(state.status)) this.#limited.delete(instance)
     const turns = underLocks.size === 0 ? all : all.filter((turn) => !underLocks.has(turn))
-    const isSingle = turns.length === 1 && turns.every(({ instance }) => !this.#notSingle.has(instance))
+    // The functions for single turns write no tasks.
+    const isSingle = turns.length === 1 && turns.every(({ instance, tasks, endsTasks }) => (tasks ?? endsTasks) === undefined && !this.#notSingle.has(instance))
     return { method: isSingle ? "single" : "fresh batch", turns, rounds, underLocks }
   }
 

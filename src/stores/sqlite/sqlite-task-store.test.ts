@@ -7,7 +7,13 @@ import type { Store } from "../../ports/store.ts"
 import { creation, found, turn } from "../../testing/store-conformance/sample.ts"
 import { StoreBed } from "../../testing/store-conformance/store-bed.ts"
 import { NodeSqlDriver } from "./driver/node-sql-driver.ts"
+import { migrate } from "./schema/migrate.ts"
+import { migrations } from "./schema/schema.ts"
+import { sqliteTables } from "./sqlite-components.ts"
+import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { sqlite } from "./sqlite-provider.ts"
+import { DueTable } from "./tables/due-table.ts"
+import { SqliteFlowTransaction } from "./tables/flow-transaction.ts"
 
 let folder: string
 let path: string
@@ -111,4 +117,14 @@ describe("two connections to a file with tasks", () => {
     expect([count("perdure_task"), count("perdure_task_chunk")]).toEqual([{ count: 0 }, { count: 0 }])
     reader.close()
   })
+})
+
+it("a database without task queues takes turns that end all tasks, and refuses turns with tasks", async () => {
+  const driver = new NodeSqlDriver(":memory:", "")
+  migrate(driver, migrations)
+  const now = () => bed.now
+  const journal = new SqliteJournalStore(sqliteTables(driver, now, { flow: new SqliteFlowTransaction(driver, now), due: new DueTable(driver) }))
+  expect(await journal.commit([creation("i"), turn("i", 3, { endsTasks: "all" })])).toEqual(["committed", "committed"])
+  await expect(journal.commit([turn("i", 4, { tasks: [task("t1")] })])).rejects.toThrow("no task queues")
+  driver.close()
 })

@@ -27,7 +27,7 @@ export interface TurnTableOptions {
   readonly journal: JournalTable
   readonly inbox: InboxTable
   readonly flow: TurnFlow
-  /** Undefined: the database has no task queues, and no turn has tasks. */
+  /** Undefined: the database has no task queues. No turn has tasks, but a turn may say that it ends all tasks. */
   readonly tasks?: TaskTable | undefined
   readonly now: () => number
   readonly observer: TurnObserver | undefined
@@ -170,9 +170,9 @@ export class TurnTable {
   }
 
   #writeTasks(key: number, { endsTasks, tasks = [], at }: Turn): void {
-    if (this.#tasks === undefined) throw new Error("a turn has tasks, but its store has no task queues")
-    if (endsTasks !== undefined) this.#tasks.end(key, endsTasks)
-    for (const task of tasks) this.#tasks.add(key, task, at)
+    if (tasks.length > 0 && !this.#tasks) throw new Error("a turn has tasks, but its store has no task queues")
+    if (endsTasks !== undefined) this.#tasks?.end(key, endsTasks)
+    for (const task of tasks) this.#tasks?.add(key, task, at)
   }
 
   #send(messages: readonly NewMessage[]): void {

@@ -3,6 +3,7 @@ import type { FlowControl } from "../ports/flow-control.ts"
 import type { JournalStore } from "../ports/journal-store.ts"
 import type { ScheduleStore } from "../ports/schedule-store.ts"
 import type { Store, StoreProvider } from "../ports/store.ts"
+import type { TaskStore } from "../ports/task-store.ts"
 import type { Transactions } from "../ports/transactions.ts"
 
 /**
@@ -16,7 +17,13 @@ import type { Transactions } from "../ports/transactions.ts"
  *
  * A call of a dead process never ends. A delayed call still reaches the store if its process dies meanwhile.
  */
-export type StoreOperation = keyof JournalStore | keyof Directory | keyof Transactions | `schedules.${keyof ScheduleStore}` | `flow.${keyof FlowControl}`
+export type StoreOperation =
+  | keyof JournalStore
+  | keyof Directory
+  | keyof Transactions
+  | `schedules.${keyof ScheduleStore}`
+  | `flow.${keyof FlowControl}`
+  | `tasks.${keyof TaskStore}`
 
 export type Fault =
   | { readonly kind: "crash"; readonly when: "before" | "after" | "acknowledged" }
@@ -59,6 +66,7 @@ class FaultyStore implements Store {
   readonly schedules: ScheduleStore
   readonly transactions: Transactions | undefined
   readonly flow: FlowControl
+  readonly tasks: TaskStore | undefined
   readonly #inner: Store
   readonly #faults: FaultSource
   readonly #process: FaultyProcess
@@ -71,6 +79,7 @@ class FaultyStore implements Store {
     this.directory = intercepted(inner.directory, (operation, run) => this.#call(operation, run))
     this.schedules = intercepted(inner.schedules, (operation, run) => this.#call(`schedules.${operation}`, run))
     this.transactions = inner.transactions && intercepted(inner.transactions, (operation, run) => this.#call(operation, run))
+    this.tasks = inner.tasks && intercepted(inner.tasks, (operation, run) => this.#call(`tasks.${operation}`, run))
     this.flow = intercepted(inner.flow, (operation, run) => this.#call(`flow.${operation}`, run), {
       // The ids of admitted instances are a hint, so they may be lost like any other hint.
       onAdmitted: (listener) =>

@@ -80,8 +80,8 @@ export class TurnDraft extends EntriesText implements Turn {
 
   /** Ends the task with this turn. A task that this turn would write is not written at all. */
   endTask(id: string): void {
-    const written = this.tasks?.findIndex((task) => task.id === id) ?? -1
-    if (written !== -1) this.tasks?.splice(written, 1)
+    const others = this.tasks?.filter((task) => task.id !== id)
+    if (others && others.length < (this.tasks?.length ?? 0)) this.tasks = others.length === 0 ? undefined : others
     else if (this.endsTasks === undefined) this.endsTasks = [id]
     else if (this.endsTasks !== "all") this.endsTasks.push(id)
   }

@@ -153,6 +153,16 @@ export type {
   UnfiredTimes,
 } from "./client-api/schedule-client.ts"
 export type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "./client-api/limit-control.ts"
+export type {
+  ClaimedActivity,
+  ClaimOptions,
+  FailOptions,
+  HeartbeatOptions,
+  QueueInfo,
+  QueueWorker,
+  TaskControl,
+  TaskReference,
+} from "./client-api/task-control.ts"
 export type { EngineOptions, InterceptedStep, StepInterceptor } from "./engine/settings.ts"
 export type { Logger } from "./ports/host.ts"
 export type { StoreProvider } from "./ports/store.ts"

@@ -29,11 +29,13 @@ import type { ClientCalls } from "./client-calls.ts"
 import { InstanceHandle } from "./instance-handle.ts"
 import type { LimitControl } from "./limit-control.ts"
 import type { ScheduleClient } from "./schedule-client.ts"
+import type { QueueInfo, TaskControl } from "./task-control.ts"
 
 /** The methods that every client has: the engine, the HTTP client and the client of Durable Objects. They check arguments, and then make the call of the client. */
 export abstract class CheckedClient implements Client {
   abstract readonly schedules: ScheduleClient
   abstract readonly limits: LimitControl
+  abstract readonly tasks: TaskControl
   readonly #calls: ClientCalls
 
   static {
@@ -67,6 +69,10 @@ export abstract class CheckedClient implements Client {
 
   workflows(): Promise<readonly WorkflowInfo[]> {
     return this.#calls.workflows()
+  }
+
+  queues(): Promise<readonly QueueInfo[]> {
+    return this.#calls.queues()
   }
 
   list(filter: ListFilter = {}): Promise<ListPage> {

@@ -8,6 +8,7 @@ import type { HistoryOptions, HistoryPage, InstanceDescription, ListFilter, List
 import type { LimitControl } from "./limit-control.ts"
 import type { ScheduleClient } from "./schedule-client.ts"
 import type { BatchItemsOf, BatchOptions, BatchResult, SendOrStartOptionsOf, StartArgumentsOf } from "./start-options.ts"
+import type { QueueInfo, TaskControl } from "./task-control.ts"
 
 export type {
   ControlResult,
@@ -45,6 +46,8 @@ export type {
 export interface Client {
   /** Changes the limits of workflows while they run. */
   readonly limits: LimitControl
+  /** Claims activities from task queues and ends them, for workers that are no engines. */
+  readonly tasks: TaskControl
   /**
    * Starts an instance of a workflow. The workflow is given as its definition or by its name. Resolves when the start is stored.
    * Throws `ID_EXISTS`, `ID_CONFLICT`, `INVALID_INPUT`, `BAD_ID`, `UNKNOWN_WORKFLOW` (by name) or `SINGLETON_EXISTS`.
@@ -73,6 +76,8 @@ export interface Client {
   sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   /** Returns the registered workflows. A client without code returns the workflows that the store has instances of. */
   workflows(): Promise<readonly WorkflowInfo[]>
+  /** Returns the task queues that have activities or workers: how many activities wait, since when, and which workers take them. Durable Objects have none. */
+  queues(): Promise<readonly QueueInfo[]>
   /**
    * Returns a handle of an instance: `get(id)`, or `get(workflow, id)` for a handle with the types of the workflow. It makes no request. The first call of
    * the handle throws `NOT_FOUND` if the instance does not exist.

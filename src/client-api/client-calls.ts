@@ -1,6 +1,7 @@
 import type { EventMap, AnyWorkflow } from "../core/workflow/workflow.ts"
 import type { BatchItem, BatchOptions, BatchResult, ListFilter, ListPage, SendOrStartOptions, StartOptions, WorkflowInfo } from "./client-api.ts"
 import type { InstanceCalls } from "./instance-calls.ts"
+import type { QueueInfo } from "./task-control.ts"
 
 /** The calls that each client implements. Their arguments have been checked by `CheckedClient`. */
 export interface ClientCalls extends InstanceCalls {
@@ -8,6 +9,7 @@ export interface ClientCalls extends InstanceCalls {
   start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string>
   startBatch(items: readonly BatchItem[], options: BatchOptions): Promise<readonly BatchResult[]>
   sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<void>
+  queues(): Promise<readonly QueueInfo[]>
   workflows(): Promise<readonly WorkflowInfo[]>
   list(filter: ListFilter): Promise<ListPage>
   count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>>

@@ -57,6 +57,7 @@ export type ErrorCode =
   | "NO_WORKER"
   | "NOTHING_MOVES"
   | "NON_RETRYABLE"
+  | "NO_TASK_QUEUES"
   | "NO_TRANSACTIONS"
   | "NOT_ENDED"
   | "NOT_FOUND"

@@ -1,12 +1,14 @@
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 import type { BatchItem, BatchOptions, BatchResult, Changes, ListFilter, ListPage, StartOptions, WorkflowInfo } from "../client-api/client-api.ts"
 import type { ClientCalls } from "../client-api/client-calls.ts"
+import type { QueueInfo } from "../client-api/task-control.ts"
 import { startEach } from "../client-api/start-each.ts"
 import { ChangeSequence } from "./changes/change-sequence.ts"
 import type { EngineComponents } from "./engine-components.ts"
 import { batchStarterOf, startWithin } from "./instances/batch-start.ts"
 import { countInstances, listInstances, listWorkflows } from "./instances/instance-list.ts"
 import { LocalInstanceCalls } from "./instances/local-instance-calls.ts"
+import { listQueues } from "./tasks/queue-list.ts"
 import type { SharedStoreCore } from "./shared-store-core.ts"
 
 /** The calls of an engine as a client. */
@@ -37,6 +39,11 @@ export class EngineCalls extends LocalInstanceCalls implements ClientCalls {
     this.#requireOpen()
     const { registry, store, settings } = this.#components
     return registry.names.length > 0 ? registry.infos : listWorkflows(store.directory, settings.codecs)
+  }
+
+  async queues(): Promise<readonly QueueInfo[]> {
+    this.#requireOpen()
+    return listQueues(this.#components.store.tasks)
   }
 
   async list(filter: ListFilter): Promise<ListPage> {

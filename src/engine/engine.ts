@@ -6,6 +6,7 @@ import { CheckedSchedules } from "../client-api/checked-schedules.ts"
 import type { ResultOptions } from "../client-api/client-api.ts"
 import type { LimitControl } from "../client-api/limit-control.ts"
 import type { ScheduleClient } from "../client-api/schedule-client.ts"
+import type { TaskControl } from "../client-api/task-control.ts"
 import { checkArguments } from "../core/arguments/argument.ts"
 import { engineArguments } from "../core/arguments/client-arguments.ts"
 import { PerdureError } from "../core/errors.ts"
@@ -23,6 +24,7 @@ import { Scheduler } from "./schedules/scheduler.ts"
 import { ScheduleWriter } from "./schedules/schedule-writer.ts"
 import { StoredSchedules } from "./schedules/stored-schedules.ts"
 import { SharedStoreCore } from "./shared-store-core.ts"
+import { StoredTasks } from "./tasks/stored-tasks.ts"
 import { TaskExpiry } from "./tasks/task-expiry.ts"
 import { TaskWorker } from "./tasks/task-worker.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
@@ -37,6 +39,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   readonly calls: EngineCalls
   readonly schedules: ScheduleClient
   readonly limits: LimitControl
+  readonly tasks: TaskControl
   readonly #ticks: Ticks
   readonly #taskWorker: TaskWorker | undefined
 
@@ -56,7 +59,9 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     const hasTasks = tasks !== undefined && settings.execute === "always"
     const taskWorker = hasTasks && settings.activities.length > 0 ? core.attach(new TaskWorker(tasks, worker)) : undefined
     const taskExpiry = hasTasks ? core.attach(new TaskExpiry(tasks, worker)) : undefined
+    const storedTasks = core.attach(new StoredTasks(tasks, worker, () => core.requireOpen()))
     worker.onTasksWritten = (written) => {
+      storedTasks.onTasks()
       taskWorker?.requestClaim()
       taskExpiry?.onTasksWritten(written)
     }
@@ -77,6 +82,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
       (id) => this.get(id),
     )
     this.limits = new StoredLimits(store.flow, () => core.requireOpen())
+    this.tasks = storedTasks
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {

@@ -10,6 +10,7 @@ import type {
   WorkflowInfo,
 } from "../client-api/client-api.ts"
 import type { ClientCalls } from "../client-api/client-calls.ts"
+import type { QueueInfo } from "../client-api/task-control.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow/workflow.ts"
 import { filterQuery, withoutUndefined, refuseTransaction, startBody, summaryFrom } from "./wire-bodies.ts"
@@ -54,6 +55,11 @@ export class RemoteCalls extends RemoteInstanceCalls implements ClientCalls {
     const answer = await this.transport.exchange({ method: "GET", path: ["workflows"], query: { limit: 0 }, isRepeatable: true })
     const { workflows } = valueIn(answer) as { readonly workflows: readonly WorkflowInfo[] }
     return workflows.map(({ name, version, versions }) => ({ name, version, versions }))
+  }
+
+  async queues(): Promise<readonly QueueInfo[]> {
+    const answer = await this.transport.exchange({ method: "GET", path: ["queues"], isRepeatable: true })
+    return (valueIn(answer) as { readonly queues: readonly QueueInfo[] }).queues
   }
 
   async list(filter: ListFilter): Promise<ListPage> {

@@ -5,9 +5,11 @@ import { CheckedClient } from "../client-api/checked-client.ts"
 import { CheckedSchedules } from "../client-api/checked-schedules.ts"
 import type { LimitControl } from "../client-api/limit-control.ts"
 import type { ScheduleClient } from "../client-api/schedule-client.ts"
+import type { TaskControl } from "../client-api/task-control.ts"
 import { RemoteCalls } from "./remote-calls.ts"
 import { RemoteLimits } from "./remote-limits.ts"
 import { RemoteScheduleCalls } from "./remote-schedule-calls.ts"
+import { RemoteTasks } from "./remote-tasks.ts"
 import type { RetryPacing } from "./retry-pacing.ts"
 import { type ConnectOptions, Transport } from "./transport.ts"
 
@@ -15,6 +17,7 @@ import { type ConnectOptions, Transport } from "./transport.ts"
 export class RemoteClient extends CheckedClient implements AsyncDisposable {
   readonly schedules: ScheduleClient
   readonly limits: LimitControl
+  readonly tasks: TaskControl
   readonly #transport: Transport
 
   constructor(url: string, options: ConnectOptions, pace: RetryPacing) {
@@ -27,6 +30,7 @@ export class RemoteClient extends CheckedClient implements AsyncDisposable {
       (id) => this.get(id),
     )
     this.limits = new RemoteLimits(transport)
+    this.tasks = new RemoteTasks(transport)
   }
 
   /** Rejects the calls under way with `ENGINE_CLOSED`, and ends the streams. */

@@ -5,11 +5,17 @@ import type { Authorize } from "./settings.ts"
 
 /** Calls the user's `authorize` hook, once for each action and each workflow of a request. Undefined: the request is allowed. */
 export async function askPermission(authorize: Authorize, { route, request, client, params, body, describe }: PermissionCall): Promise<Response | undefined> {
-  const id = params["id"]
+  const { id, queue } = params
   const workflows = await workflowsOf({ route, client, params, body, describe })
   for (const action of route.actions) {
     for (const workflow of workflows) {
-      const answer = await authorize({ request, action, ...(workflow === undefined ? undefined : { workflow }), ...(id === undefined ? undefined : { id }) })
+      const answer = await authorize({
+        request,
+        action,
+        ...(workflow === undefined ? undefined : { workflow }),
+        ...(id === undefined ? undefined : { id }),
+        ...(queue === undefined ? undefined : { queue }),
+      })
       if (answer instanceof Response) return answer
     }
   }

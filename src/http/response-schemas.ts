@@ -2,6 +2,7 @@ import { statuses } from "../core/journal/status.ts"
 import type { StepInfo } from "../core/journal/step-info.ts"
 import type { ControlResult, HistoryEntry, InstanceDescription, InstanceSummary, Why } from "../client-api/client-api.ts"
 import type { ScheduleDescription, ScheduleSummary } from "../client-api/schedule-client.ts"
+import type { ClaimedActivity, QueueInfo } from "../client-api/task-control.ts"
 import { anything, boolean, either, integer, list, nothing, number, object, oneOf, optional, record, type Schema, string } from "./schema.ts"
 
 /** The documents of the API. Two words differ from those of the engine: a workflow is a `type`, and an input a `payload`. */
@@ -141,6 +142,35 @@ export const limitSettings = object({
   ),
   rateLimit: optional(object({ limit, per: duration })),
 })
+
+export const queueInfo = object(
+  {
+    queue: string(),
+    waiting: integer(),
+    claimed: integer(),
+    oldestAt: optional(instantMs),
+    workers: list(object({ worker: string(), activities: list(string()) })),
+  } satisfies Fields<QueueInfo>,
+  "Queue",
+)
+export const claimedActivity = object(
+  {
+    id: string(),
+    token: string(),
+    activity: string(),
+    queue: string(),
+    attempt: integer(),
+    input: optional(anything()),
+    lastHeartbeat: optional(anything()),
+    instance: string(),
+    step: string(),
+    idempotencyKey: string(),
+    leaseMs: integer(),
+    timeoutMs: optional(integer()),
+    heartbeatTimeoutMs: optional(integer()),
+  } satisfies Record<keyof ClaimedActivity, Schema<unknown>>,
+  "Task",
+)
 
 export const summaryOf = ({ workflow, ...rest }: InstanceSummary) => ({ type: workflow, ...rest })
 

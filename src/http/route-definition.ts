@@ -39,7 +39,7 @@ export interface RouteDialect extends Pick<Route, "query" | "body" | "answers" |
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 /** What a request does, for `authorize`: each route has one or more of these. The guide "HTTP" lists them. */
-export type Action = "read" | "create" | "manage" | "delete" | "sendEvent" | "query" | "update" | "schedule" | "tick"
+export type Action = "read" | "create" | "manage" | "delete" | "sendEvent" | "query" | "update" | "schedule" | "tick" | "work"
 
 export interface RequestBody {
   readonly schema: Schema<unknown>

@@ -69,6 +69,9 @@ describe("the authorize hook", () => {
     expect(await asked("POST", "/workflows/a/queries/x")).toEqual([{ action: "query", workflow: "idle", id: "a" }])
     expect(await asked("POST", "/workflows/a/updates/x")).toEqual([{ action: "update", workflow: "idle", id: "a" }])
     expect(await asked("DELETE", "/workflows/idle/instances/a")).toEqual([{ action: "delete", workflow: "idle", id: "a" }])
+    expect(await asked("POST", "/queues/far/claim", { worker: "w", activities: ["a"] })).toEqual([{ action: "work", queue: "far" }])
+    expect(await asked("POST", "/tasks/t/complete", { token: "t" })).toEqual([{ action: "work" }])
+    expect(await asked("GET", "/queues")).toEqual([{ action: "read" }])
     expect(await asked("POST", "/runner/tick")).toEqual([{ action: "tick" }])
     expect(await asked("GET", "/healthz")).toEqual([])
     expect(await asked("POST", "/workflows/batch", { instances: [{ type: "idle" }, { type: "other" }, { type: "idle" }] })).toEqual([

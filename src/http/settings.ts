@@ -51,6 +51,8 @@ export interface AuthorizeCall {
   readonly workflow?: string
   /** The id of the instance, or of the schedule. */
   readonly id?: string
+  /** The task queue from which a worker claims. Later requests about a claimed task have its secret token, and no queue. */
+  readonly queue?: string
 }
 
 /** Where the HTTP API logs its errors. */

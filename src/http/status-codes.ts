@@ -56,6 +56,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   METHOD_NOT_ALLOWED: 405,
   NO_WORKER: 503,
   NON_RETRYABLE: 422,
+  NO_TASK_QUEUES: 422,
   NO_TRANSACTIONS: 422,
   NOT_ENDED: 409,
   NOT_FOUND: 404,

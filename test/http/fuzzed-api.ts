@@ -1,6 +1,6 @@
 // Sends generated requests to an app on an engine in virtual time, and checks the responses.
 
-import { PerdureError } from "perdure"
+import { type Context, PerdureError, workflow } from "perdure"
 import { createHttpApp } from "perdure/http"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { nativeId } from "../../src/dialects/cloudflare-workflows/instance-id.ts"
@@ -16,6 +16,7 @@ import type { Fault, GeneratedRequest } from "./request-generator.ts"
 
 const routes: ReadonlyMap<string, Route> = new Map(allRoutes.map((route) => [route.name, documentedRoute(route)]))
 const hangMs = 20_000
+const tasked = workflow("tasked", async (ctx: Context) => ctx.activity("work", { taskQueue: "far" }))
 
 /** Counts the outcomes of requests, by operation. */
 export class Tally {
@@ -49,7 +50,7 @@ export class FuzzedApi {
   }
 
   static async open(): Promise<FuzzedApi> {
-    const engine = await createTestEngine({ workflows, log: { debug: quiet, info: quiet, warn: quiet, error: quiet } })
+    const engine = await createTestEngine({ workflows: [...workflows, tasked], log: { debug: quiet, info: quiet, warn: quiet, error: quiet } })
     return new FuzzedApi(engine)
   }
 
@@ -105,7 +106,7 @@ export class FuzzedApi {
     const text = mayHaveBody
       ? bodyOf(
           fault,
-          withIds(body, () => `f-${this.#fresh++}`, operation.name),
+          withIds(values["token"] === undefined ? body : { ...(body as object), token: values["token"] }, () => `f-${this.#fresh++}`, operation.name),
           junk,
           isRich,
         )
@@ -119,6 +120,13 @@ export class FuzzedApi {
       const id = `schedule-${pick % 3}`
       await this.#engine.schedules.create(id, { workflow: counter, every: "1h", input: 1, paused: true, overlap: "allow", ifExists: "update" })
       return { id }
+    }
+    if (operation === "claimTasks") return { queue: "far" }
+    if (operation.endsWith("Task")) {
+      await this.#engine.start(tasked, { id: `t-${this.#fresh++}` })
+      await this.#engine.settle()
+      const [task] = await this.#engine.current.tasks.claim("far", { worker: "w", activities: ["work"] })
+      return { task: task?.id ?? "none", token: task?.token ?? "none" }
     }
     const isToBeEnded = operation.startsWith("deleteInstance")
     const id = `${isToBeEnded ? "ended" : "live"}-${pick % 4}`

@@ -12,4 +12,8 @@ const { APART } = env as { readonly APART: ObjectNamespace }
 
 let worlds = 0
 
-describeClient("a client of Durable Objects", async () => ({ client: workflowClient(worldOf(APART, `w${++worlds}`)), close: async () => undefined }))
+describeClient("a client of Durable Objects", async () => ({
+  client: workflowClient(worldOf(APART, `w${++worlds}`)),
+  close: async () => undefined,
+  hasTaskQueues: false,
+}))

@@ -21,6 +21,7 @@ import type {
 } from "../../client-api/client-api.ts"
 import type { ClientCalls } from "../../client-api/client-calls.ts"
 import { startEach } from "../../client-api/start-each.ts"
+import type { QueueInfo } from "../../client-api/task-control.ts"
 import { definitionOptions, workflowName } from "../../client-api/workflow-reference.ts"
 import { PerdureError, ResultTimeoutError } from "../../core/errors.ts"
 import type { Status } from "../../core/journal/status.ts"
@@ -68,6 +69,11 @@ export class ObjectCalls implements ClientCalls {
 
   async workflows(): Promise<readonly WorkflowInfo[]> {
     return (await this.#callObject(codeObject, "workflows", [])) as readonly WorkflowInfo[]
+  }
+
+  /** Durable Objects have no task queues. */
+  queues(): Promise<readonly QueueInfo[]> {
+    return Promise.resolve([])
   }
 
   /** The number of index shards, as the code of the objects configures it. */

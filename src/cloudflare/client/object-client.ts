@@ -4,8 +4,10 @@ import { CheckedSchedules } from "../../client-api/checked-schedules.ts"
 import type { LimitControl } from "../../client-api/limit-control.ts"
 import type { ScheduleCalls } from "../../client-api/schedule-calls.ts"
 import type { ScheduleClient } from "../../client-api/schedule-client.ts"
+import type { TaskControl } from "../../client-api/task-control.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { ObjectCalls } from "./object-calls.ts"
+import { ObjectTasks } from "./object-tasks.ts"
 
 interface Location {
   /** The region where the instance is to live, such as `"weur"`. The platform may choose another one. */
@@ -24,6 +26,7 @@ export interface EdgeClient extends Client {
 export class ObjectClient extends CheckedClient {
   readonly schedules: ScheduleClient
   readonly limits: LimitControl
+  readonly tasks: TaskControl = new ObjectTasks()
 
   constructor(calls: ObjectCalls, schedules: ScheduleCalls, limits: LimitControl) {
     super(calls)

@@ -2,6 +2,7 @@ import {
   abortSignal,
   type Argument,
   anything,
+  badOption,
   duration,
   each,
   fields,
@@ -126,6 +127,23 @@ export const limitArguments = {
   set: takes({ workflow, limits: fields({ concurrency: maybe(limits), rateLimit: maybe(fields({ limit: number, per: duration })) }) }),
   get: takes({ workflow }),
   reset: takes({ workflow }),
+} satisfies Methods
+
+const activityNames: Argument = (value, name) => {
+  const names = each(nameOf("activity name"))(value, name) as readonly string[]
+  if (names.length > 0) return names
+  throw badOption(name, value, 'the names of the activities that the worker has, such as ["reserve"]')
+}
+const task = fields({ id, token: nameOf("token") })
+
+export const taskArguments = {
+  claim: takes({
+    queue,
+    options: fields({ worker: nameOf("worker name"), activities: activityNames, max: maybe(whole(1, 100)), wait: maybe(duration), signal: maybe(abortSignal) }),
+  }),
+  heartbeat: takes({ task, options: fields({ details: anything, renew: maybe(flag) }) }),
+  complete: takes({ task, result: anything }),
+  fail: takes({ task, error: anything, options: fields({ retryable: maybe(flag) }) }),
 } satisfies Methods
 
 const scheduleFields = {

@@ -8,6 +8,7 @@ import { outcomeRoutes } from "./results.ts"
 import { scheduleRoutes } from "./schedules.ts"
 import { serviceRoutes } from "./service.ts"
 import { streamRoutes } from "./streams.ts"
+import { taskRoutes } from "./tasks.ts"
 
 /** The routes that also exist below the workflow of the instance. */
 const withLongForm: ReadonlySet<string> = new Set([
@@ -43,4 +44,5 @@ export const allRoutes: readonly Route[] = [
   ...longRoutes.map(withCloudflareDialect),
   ...scheduleRoutes,
   ...limitRoutes,
+  ...taskRoutes,
 ]

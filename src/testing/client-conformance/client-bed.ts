@@ -2,12 +2,15 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { Client, Handle } from "../../client-api/client-api.ts"
 import type { LimitControl } from "../../client-api/limit-control.ts"
 import type { ScheduleClient, ScheduleHandle } from "../../client-api/schedule-client.ts"
+import type { TaskControl } from "../../client-api/task-control.ts"
 
 /** Gives a client of an engine on an empty store that executes these workflows. */
 export type OpenClient = (workflows: readonly AnyWorkflow[]) => Promise<OpenedClient>
 
 export interface OpenedClient {
   readonly client: Client
+  /** False: the store has no task queues, as in Durable Objects. */
+  readonly hasTaskQueues?: false
   close(): Promise<void>
 }
 
@@ -16,6 +19,8 @@ export type CurrentClient = () => Client
 
 const clientMethods: Readonly<Record<keyof Client, true>> = {
   limits: true,
+  tasks: true,
+  queues: true,
   start: true,
   startBatch: true,
   sendOrStart: true,
@@ -58,6 +63,7 @@ const handleMethods: Readonly<Record<Exclude<keyof Handle, "id">, true>> = {
   changes: true,
 }
 const limitMethods: Readonly<Record<keyof LimitControl, true>> = { set: true, get: true, reset: true }
+const taskMethods: Readonly<Record<keyof TaskControl, true>> = { claim: true, heartbeat: true, complete: true, fail: true }
 const scheduleMethods: Readonly<Record<keyof ScheduleClient, true>> = { create: true, get: true, list: true }
 const scheduleHandleMethods: Readonly<Record<Exclude<keyof ScheduleHandle, "id">, true>> = {
   describe: true,
@@ -74,6 +80,7 @@ export const allMethods: readonly string[] = [
   ...Object.keys(clientMethods),
   ...Object.keys(handleMethods).map((name) => `handle.${name}`),
   ...Object.keys(limitMethods).map((name) => `limits.${name}`),
+  ...Object.keys(taskMethods).map((name) => `tasks.${name}`),
   ...Object.keys(scheduleMethods).map((name) => `schedules.${name}`),
   ...Object.keys(scheduleHandleMethods).map((name) => `schedule.${name}`),
 ]
@@ -92,7 +99,7 @@ export class UseRecord {
         const value: unknown = Reflect.get(target, name)
         if (typeof name === "symbol") return value
         this.used.add(`${prefix}${name}`)
-        if (name === "limits" || name === "schedules") return this.#noted(value as object, `${name}.`)
+        if (name === "limits" || name === "tasks" || name === "schedules") return this.#noted(value as object, `${name}.`)
         if (typeof value !== "function") return value
         return (...args: unknown[]) => this.#answer(Reflect.apply(value, target, args), prefix)
       },

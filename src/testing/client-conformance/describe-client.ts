@@ -6,6 +6,7 @@ import { overviewCases } from "./overview-cases.ts"
 import { sampleWorkflows } from "./sample-workflows.ts"
 import { scheduleCases } from "./schedule-cases.ts"
 import { startCases } from "./start-cases.ts"
+import { taskCases } from "./task-cases.ts"
 
 /** The conformance suite of clients, in process or remote. It imports nothing of Node, so that it runs on every host. */
 export function describeClient(name: string, open: OpenClient): void {
@@ -28,6 +29,7 @@ export function describeClient(name: string, open: OpenClient): void {
     instanceCases(client)
     overviewCases(client)
     scheduleCases(client)
+    taskCases(client, () => opened?.hasTaskQueues !== false)
     hostileCases(client)
 
     it("uses every method of a client", () => {

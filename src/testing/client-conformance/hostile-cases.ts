@@ -194,6 +194,7 @@ const ofHandle: Readonly<Record<string, readonly Hostile[]>> = {
 }
 
 const every = { every: "1h" }
+const claim = { worker: "w", activities: ["a"] }
 const ofOthers: Readonly<Record<string, readonly Hostile[]>> = {
   "limits.get and limits.reset": [
     { argument: "workflow", wrong: [...noDefinition, undefined], call: (client, wrong) => client.limits.get(wrong) },
@@ -209,6 +210,35 @@ const ofOthers: Readonly<Record<string, readonly Hostile[]>> = {
     ...options({ rateLimit: [...noObject, ...noNumber.map((limit) => ({ limit, per: "1s" }))] }, (client, given) => client.limits.set(limited, given)).map(
       (one) => ({ ...one, argument: "" }),
     ),
+  ],
+  "tasks.claim": [
+    { argument: "task queue", code: "BAD_NAME", wrong: [...noText, ""], call: (client, wrong) => client.tasks.claim(wrong, claim) },
+    { argument: "options", wrong: noObject, call: (client, wrong) => client.tasks.claim("far", wrong) },
+    { argument: "worker name", code: "BAD_NAME", wrong: noName, call: (client, wrong) => client.tasks.claim("far", { ...claim, worker: wrong }) },
+    ...options({ activities: [...noList, undefined, []], max: [...noCount, 101], signal: allBut() }, (client, given: object) =>
+      client.tasks.claim("far", { ...claim, ...given }),
+    ),
+    {
+      argument: "activity name",
+      code: "BAD_NAME",
+      wrong: [[5], [""], [null]],
+      call: (client, wrong) => client.tasks.claim("far", { ...claim, activities: wrong }),
+    },
+    { argument: "wait", code: "BAD_DURATION", wrong: noDuration, call: (client, wrong) => client.tasks.claim("far", { ...claim, wait: wrong }) },
+  ],
+  "the other methods of tasks": (["heartbeat", "complete", "fail"] as const).flatMap((method) => [
+    { argument: "task", wrong: noObject, call: (client: Client, wrong: never) => client.tasks[method](wrong, {}) },
+    { argument: "id", code: "BAD_ID" as const, wrong: noName, call: (client: Client, wrong: never) => client.tasks[method]({ id: wrong, token: "t" }, {}) },
+    {
+      argument: "token",
+      code: "BAD_NAME" as const,
+      wrong: noName,
+      call: (client: Client, wrong: never) => client.tasks[method]({ id: "t", token: wrong }, {}),
+    },
+  ]),
+  "options of tasks": [
+    ...options({ renew: noFlag }, (client, given) => client.tasks.heartbeat({ id: "t", token: "t" }, given)),
+    ...options({ retryable: noFlag }, (client, given) => client.tasks.fail({ id: "t", token: "t" }, "error", given)),
   ],
   "schedules.create": [
     { argument: "id", code: "BAD_ID", wrong: noName, call: (client, wrong) => client.schedules.create(wrong, { workflow: "echo", every: "1h" }) },

@@ -58,6 +58,10 @@ export const secretive = workflow("secretive", { sensitive: { result: true } }, 
   return "a secret"
 })
 
+export const supplying = workflow("supplying", async (ctx: Context) =>
+  ctx.activity("supply", { taskQueue: "far", input: richValue, timeout: "1m", heartbeatTimeout: "20s", retry: { maxAttempts: 2, initialInterval: 0 } }),
+)
+
 /** After a restart from a step this workflow asks for another step than the recorded one, and so it stalls. */
 export const fickle = workflow("fickle", async (ctx: Context) => {
   if (ctx.instance.run === 1) await ctx.do("choose", () => 1)
@@ -66,4 +70,4 @@ export const fickle = workflow("fickle", async (ctx: Context) => {
   await ctx.waitForEvent("word")
 })
 
-export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting, declaring, fickle]
+export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting, declaring, fickle, supplying]

@@ -7,7 +7,7 @@ import { decodeRow, encodeEntries } from "../../src/core/journal/turn-codec.ts"
 import type { RowState } from "../../src/ports/journal-store.ts"
 import { createTestEngine, expectReplay, memory } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
-import { receiving, retryDecided, undoneFromStart, undoneUntilFailure } from "./more-workflows.ts"
+import { activities, delegating, receiving, retryDecided, undoneFromStart, undoneUntilFailure } from "./more-workflows.ts"
 import { goldenCodec, goldenWorkflows } from "./workflows.ts"
 
 const here = new URL("./", import.meta.url)
@@ -17,7 +17,7 @@ const goldens = readdirSync(here, { recursive: true, encoding: "utf8" })
   .sort()
   .map((path) => ({ path, golden: JSON.parse(readFileSync(new URL(path, here), "utf8")) as GoldenJournal }))
 
-const workflows = [...goldenWorkflows, undoneFromStart, undoneUntilFailure, receiving, retryDecided]
+const workflows = [...goldenWorkflows, undoneFromStart, undoneUntilFailure, receiving, retryDecided, delegating]
 
 function workflowOf({ journal: { instance } }: GoldenJournal) {
   const found = workflows.find(({ name, version }) => name === instance.workflow && version === instance.version)
@@ -55,6 +55,8 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "sensitive",
     "coded",
     "memo",
+    "queue",
+    "details",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })
@@ -75,7 +77,7 @@ async function reopened(name: string, state: Pick<RowState, "status" | "dueAt">)
   }))
   expect(await opened.journal.commit(turns)).toEqual(rows.map(() => "committed"))
   await opened.close()
-  return createTestEngine({ store, workflows: [workflowOf(golden)], startAt: instance.createdAt + 1_000 })
+  return createTestEngine({ store, workflows: [workflowOf(golden)], activities, startAt: instance.createdAt + 1_000 })
 }
 
 it("an instance that was not over when its journal was recorded goes on", async () => {
@@ -98,6 +100,14 @@ it("an instance whose started steps were being undone when its journal was recor
   expect(undone.map(({ id }) => id)).toEqual(["ship", "print", "charge", "quick", "slow"].map((id) => `${id}#rollback`))
   const { status, notRolledBack } = await instance.describe()
   expect({ status, notRolledBack }).toEqual({ status: "failed", notRolledBack: undefined })
+})
+
+it("an activity whose task the store does not have begins again", async () => {
+  await using engine = await reopened("being-delegated", { status: "waiting", dueAt: 0 })
+  await engine.skip("2m")
+  const instance = engine.get("being-delegated")
+  expect(await instance.result()).toEqual({ doubled: 42, counted: { pages: 3 }, shipped: "START_TIMEOUT" })
+  expect((await instance.steps()).at(-1)).toMatchObject({ id: "ship", attempts: 2 })
 })
 
 describe.each(goldens)("$path", ({ golden }) => {

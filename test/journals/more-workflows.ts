@@ -1,6 +1,6 @@
 // More workflows of the golden journals. Never edit a workflow here: its journals need the code that recorded them. Add another one.
 
-import { type Context, workflow } from "../../src/index.ts"
+import { type Context, defineActivity, type PerdureError, workflow } from "../../src/index.ts"
 
 interface Letters {
   letter: { readonly text: string }
@@ -56,4 +56,23 @@ export const retryDecided = workflow("retry-decided", async (ctx) => {
   const attempts = await ctx.do("flaky", flaky, { retry: (_error, attempt) => Promise.resolve(`${attempt * 5}s` as const) })
   const failed = ctx.do("broken", () => Promise.reject(new RangeError("broken")), { retry: () => Promise.resolve(false as const) })
   return { attempts, failed: await failed.catch((error: Error) => (error.cause as Error).message) }
+})
+
+/** Fails once, after a heartbeat; the second attempt returns what that heartbeat reported. */
+const counting = defineActivity("counting", (_: void, { attempt, heartbeat, lastHeartbeat }) => {
+  if (attempt === 2) return lastHeartbeat
+  heartbeat({ pages: 3 })
+  throw new Error("out of ink")
+})
+
+const doubling = defineActivity("doubling", (n: number) => 2 * n)
+
+export const activities = [counting, doubling]
+
+/** Asks for activities: one where the workflow runs, one in a task queue that is tried twice, and one that nobody offers. */
+export const delegating = workflow("delegating", async (ctx: Context) => {
+  const doubled = await ctx.activity(doubling, { input: 21 })
+  const counted = await ctx.activity(counting, { heartbeatTimeout: "10s", retry: { maxAttempts: 2, initialInterval: "1s", jitter: 0 } })
+  const nobody = ctx.activity("ship", { taskQueue: "harbour", scheduleToStartTimeout: "1m" })
+  return { doubled, counted, shipped: await nobody.catch((error: Error) => (error.cause as PerdureError).code) }
 })

@@ -3,7 +3,7 @@
 import type { AnyWorkflow, PayloadCodec, StoreProvider } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
-import { receiving, retryDecided, undoneFromStart, undoneUntilFailure } from "./more-workflows.ts"
+import { activities, delegating, receiving, retryDecided, undoneFromStart, undoneUntilFailure } from "./more-workflows.ts"
 import {
   annotating,
   attentive,
@@ -475,6 +475,22 @@ export const scenarios: readonly Scenario[] = [
       await engine.skip("1m")
     },
   },
+  {
+    name: "delegated",
+    workflow: delegating,
+    play: async (engine) => {
+      await engine.start(delegating, { id: "delegated" })
+      await engine.skip("2m")
+    },
+  },
+  {
+    name: "being-delegated",
+    workflow: delegating,
+    play: async (engine) => {
+      await engine.start(delegating, { id: "being-delegated" })
+      await engine.skip("10s")
+    },
+  },
 ]
 
 /** Plays a scenario on an engine of its own, and returns this engine. */
@@ -482,6 +498,7 @@ export async function playScenario({ name, workflow, beside = [], play, store, c
   hooks.onFailed = 0
   const engine = await createTestEngine({
     workflows: [workflow, ...beside],
+    activities,
     startAt,
     seed: `golden ${name}`,
     ...(store === undefined ? undefined : { store: store() }),

@@ -32,6 +32,7 @@ it("a worker claims an activity, reports how far it is, and completes it", async
     200,
     { queues: [{ queue: "warehouse", waiting: 1, claimed: 0, oldestAt: expect.any(Number) as number, workers: [] }] },
   ])
+  expect(await api.json("GET", "/workflows/o/why")).toMatchObject([200, { because: ['activity "reserve" waits on queue "warehouse", which nobody serves'] }])
   const task = await api.claimed()
   expect(task).toEqual({
     id: expect.any(String) as string,

@@ -7,6 +7,7 @@ import type { Why } from "../../client-api/client-api.ts"
 import type { EngineCore } from "../engine-core.ts"
 import { existingRow } from "../instances/instance-lookup.ts"
 import { loadRun } from "../runner/run-loader.ts"
+import { readTasks } from "./why-tasks.ts"
 import { explain } from "./why.ts"
 
 const childrenMax = 10
@@ -34,6 +35,7 @@ export async function readWhy({ components, role }: EngineCore, id: string): Pro
     stepsMax: settings.limits.stepsMax,
     line: row.slots === "queuedForSlot" ? await store.flow.waitOf(id) : undefined,
     workers: await store.directory.workers(),
+    tasks: await readTasks(store.tasks, row, state),
     children: await openChildren(store.directory, steps),
   })
 }

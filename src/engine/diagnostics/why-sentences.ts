@@ -5,6 +5,7 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { StepInfo } from "../../core/journal/step-info.ts"
 import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
+import { describeTask } from "./why-tasks.ts"
 import type { WhySubject } from "./why.ts"
 
 /** How the instance ended, and whether its hook is still to be called. */
@@ -45,8 +46,10 @@ export function describeSteps(subject: WhySubject): readonly string[] {
 const ranks = { running: 0, retrying: 1, waiting: 2, sleeping: 3 } as const
 
 function describeStep(step: StepInfo, subject: WhySubject): string {
-  const { row, now, isQueuedForWorker, concurrentStepsMax, children } = subject
-  const what = step.type === "rollback" ? "rollback" : step.type === "transaction" ? "transaction" : "step"
+  const { row, now, isQueuedForWorker, concurrentStepsMax, children, tasks } = subject
+  const task = describeTask(step, tasks, now)
+  if (task !== undefined) return task
+  const what = step.type === "rollback" || step.type === "transaction" || step.type === "activity" ? step.type : "step"
   const until = step.wakeAt === undefined ? "" : ` until ${inTime(step.wakeAt, now)}`
   switch (step.status) {
     case "running":

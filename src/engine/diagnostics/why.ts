@@ -10,6 +10,7 @@ import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { Why } from "../../client-api/client-api.ts"
 import { growthText, isLong } from "../runner/journal-growth.ts"
+import type { TaskFacts } from "./why-tasks.ts"
 import { describeEnd, describeQueue, describeSteps, inTime, quotedList, time } from "./why-sentences.ts"
 
 export interface WhyContext {
@@ -33,6 +34,8 @@ export interface WhyFacts {
   readonly workers: readonly WorkerLease[]
   /** The limit whose slot the instance is queued for. */
   readonly line?: LimitWait | undefined
+  /** Its activities that wait or run in task queues. */
+  readonly tasks: TaskFacts
   /** The statuses of some of its open children. */
   readonly children: ReadonlyMap<string, Status>
 }
@@ -70,9 +73,9 @@ function growth({ state: { asked, run }, stepsMax }: WhySubject): readonly strin
   return isLong({ asked, stepsMax }) ? [`its run ${run} ${growthText({ asked, stepsMax })}`] : []
 }
 
-/** A waiting instance without open waits and children waits for a handler of its code. */
-function handlerReason({ row, state: { waits, children } }: WhySubject): readonly string[] {
-  if (row.status !== "waiting" || waits.size > 0 || children.size > 0) return []
+/** A waiting instance without open waits, children and tasks waits for a handler of its code. */
+function handlerReason({ row, state: { waits, children, hasTasks } }: WhySubject): readonly string[] {
+  if (row.status !== "waiting" || waits.size > 0 || children.size > 0 || hasTasks) return []
   return ["its code waits for what a handler of its events or updates is to bring"]
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
 import { activityStories } from "./activities/activity-stories.ts"
 import { taskStories } from "./activities/task-stories.ts"
+import { taskWhyStories } from "./activities/task-why-stories.ts"
 import { annotationStories } from "./reading/annotation-stories.ts"
 import { burstStories } from "./events/burst-stories.ts"
 import { cancelStories } from "./control/cancel-stories.ts"
@@ -123,6 +124,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   rollbackPolicyStories,
   activityStories,
   taskStories,
+  taskWhyStories,
 ]
 
 /** One part of the suite. All parts take about the same time, so that files can run in parallel. */

@@ -6,6 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 // Tests import what users import, from the sources. The patterns match whole names, because an alias would otherwise also match longer paths.
 const alias = [
   { find: /^perdure$/, replacement: source("./src/index.ts") },
+  { find: /^perdure\/activities$/, replacement: source("./src/activities.ts") },
   { find: /^perdure\/client$/, replacement: source("./src/client.ts") },
   { find: /^perdure\/cloudflare$/, replacement: source("./src/cloudflare.ts") },
   // Only workerd has this module. Tests on Node only need to import the classes that extend its classes.

@@ -36,7 +36,9 @@ beforeAll(async () => {
   for (const name of ["@types", "@hono", "hono", "zod"]) symlinkSync(join(root, "node_modules", name), join(modules, name))
   await bundleForNode(join(modules, "perdure/dist"), { sourcemap: false })
   const entry = (name: string) => ({ types: `./src/${name}.ts`, default: `./dist/${name}.js` })
-  const entries = ["client", "cloudflare", "cloudflare-workflows", "http", "postgres", "sqlite", "testing"].map((name) => [`./${name}`, entry(name)] as const)
+  const entries = ["activities", "client", "cloudflare", "cloudflare-workflows", "http", "postgres", "sqlite", "testing"].map(
+    (name) => [`./${name}`, entry(name)] as const,
+  )
   const exports = { ".": entry("index"), ...Object.fromEntries(entries) }
   writeFileSync(join(modules, "perdure/package.json"), JSON.stringify({ name: "perdure", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))

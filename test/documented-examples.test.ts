@@ -11,7 +11,7 @@ import { Documentation } from "../tools/house-rules/documentation.ts"
 import { readSourceFiles } from "../tools/house-rules/source-file.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
-const entryNames = ["client", "cloudflare", "cloudflare-workflows", "cloudflare-workflows-vite", "http", "postgres", "sqlite", "testing"]
+const entryNames = ["activities", "client", "cloudflare", "cloudflare-workflows", "cloudflare-workflows-vite", "http", "postgres", "sqlite", "testing"]
 
 /** What an example may use without declaring it, because it is read beside code that has it. */
 const names = `
@@ -21,6 +21,12 @@ declare const handle: import("perdure").Handle<string, { payment: { amount: numb
 declare const ctx: import("perdure").Context<{ approval: { by: string }; vote: string }>
 declare const env: { readonly WORKFLOW_RUNNER: import("perdure/cloudflare").ObjectNamespace }
 declare class Checkout { constructor(ctx: unknown, env: unknown); run(event: { readonly payload: { cart: string } }, step: unknown): Promise<unknown> }
+declare const processOrder: import("perdure").Workflow<Order, string, { payment: { amount: number } }>
+declare const reserveInventory: import("perdure").Activity<string[], string>
+declare const resize: import("perdure").Activity<string[], number>
+declare function resizeImage(image: string | undefined): Promise<void>
+interface Order { readonly id: string; readonly items: string[] }
+declare const orders: readonly Order[]
 declare const order: import("perdure").Workflow<{ item: string }, string>
 declare const parcel: import("perdure").Workflow<string, string, { address: string }>
 declare const basket: import("perdure").Workflow<{ owner: string }, string, { add: string }>
@@ -36,7 +42,7 @@ declare function createInvoice(idempotencyKey: string, signal: AbortSignal): Pro
 
 const imports = `
 import assert from "node:assert/strict"
-import { BaseWorkflow, type Context, NonRetryableError, Perdure, PerdureError, type Step, workflow } from "perdure"
+import { BaseWorkflow, type Context, defineActivity, NonRetryableError, Perdure, PerdureError, type Step, workflow } from "perdure"
 import { connect } from "perdure/client"
 import { createWorkflowRunner, workflowClient } from "perdure/cloudflare"
 import { cloudflareBindings, cloudflareWorkflows, openWorkflows, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "perdure/cloudflare-workflows"
@@ -45,6 +51,13 @@ import { createHttpApp, serve } from "perdure/http"
 import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"
 import { createTestEngine } from "perdure/testing"
+`
+
+/** Examples of `perdure/activities` mean its own `workflow`, `ctx` and `client`. */
+const importsOfActivities = `
+import { defineActivity, workflow, WorkflowClient, type WorkflowContext, WorkflowWorker } from "perdure/activities"
+import { sqlite } from "perdure/sqlite"
+declare const ctx: WorkflowContext
 `
 
 /** The code after `@example` in a comment, without the asterisks. */
@@ -56,8 +69,15 @@ function exampleIn(comment: string): string | undefined {
 
 it("every example in JSDoc compiles", async () => {
   const files = readSourceFiles("src").filter(({ isTest }) => !isTest)
-  const comments = new Documentation(files).comments(files.filter(({ path }) => path.split("/").length === 2))
-  const examples = [...comments].flatMap(([name, comment]) => [[name, exampleIn(comment)] as const]).filter(([, example]) => example !== undefined)
+  const documentation = new Documentation(files)
+  const entries = files.filter(({ path }) => path.split("/").length === 2)
+  const comments = documentation.comments(entries.filter(({ path }) => !path.startsWith("src/activities")))
+  const ofActivities = [...documentation.comments(entries.filter(({ path }) => path === "src/activities.ts"))]
+    .filter(([name]) => name === "workflow" || !comments.has(name))
+    .map(([name, comment]) => [`activities.${name}`, comment] as const)
+  const examples = [...comments, ...ofActivities]
+    .flatMap(([name, comment]) => [[name, exampleIn(comment)] as const])
+    .filter(([, example]) => example !== undefined)
   expect(examples.length).toBeGreaterThan(25)
 
   const folder = mkdtempSync(join(tmpdir(), "perdure-examples-"))
@@ -65,7 +85,11 @@ it("every example in JSDoc compiles", async () => {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
     writeFileSync(join(folder, "names.d.ts"), names)
-    for (const [name, example] of examples) writeFileSync(join(folder, `${name}.ts`), `${imports}\n${example}\nexport {}\n`)
+    for (const [name, example] of examples) {
+      const isOfActivities = name.startsWith("activities.")
+      const client = isOfActivities && example?.includes("new WorkflowClient(") === false ? `declare const client: WorkflowClient\n` : ""
+      writeFileSync(join(folder, `${name}.ts`), `${isOfActivities ? importsOfActivities : imports}\n${client}${example}\nexport {}\n`)
+    }
     const paths = Object.fromEntries([
       ["perdure", [join(root, "src/index.ts")]],
       ...entryNames.map((name) => [`perdure/${name}`, [join(root, `src/${name}.ts`)]]),

@@ -39,7 +39,7 @@ const mayImport: Record<Layer, readonly Layer[]> = {
   engine: ["client-api", "core", "ports"],
   stores: ["core", "ports"],
   hosts: ["engine", "ports", "core"],
-  dialects: ["engine", "client-api", "core"],
+  dialects: ["engine", "client-api", "ports", "core"],
   /** The API answers in the words of a dialect, if it is asked to. */
   http: ["dialects", "engine", "client-api", "core"],
   /** The client shares the wire format of the server. */

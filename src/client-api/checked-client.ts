@@ -48,7 +48,7 @@ export abstract class CheckedClient implements Client {
 
   start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W>): Promise<HandleOf<W>>
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown> = {}): Promise<Handle> {
-    return this.get(await this.#calls.start(workflow, options))
+    return this.#handle(workflow, await this.#calls.start(workflow, options))
   }
 
   startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
@@ -59,12 +59,17 @@ export abstract class CheckedClient implements Client {
   sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
     await this.#calls.sendOrStart(workflow, options)
-    return this.get(options.id)
+    return this.#handle(workflow, options.id)
   }
 
   get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): HandleOf<W>
   get(first: AnyWorkflow | string, second?: string): Handle {
-    return new InstanceHandle(() => this.#calls, typeof first === "string" ? first : (second ?? ""))
+    return typeof first === "string" ? new InstanceHandle(() => this.#calls, first) : this.#handle(first, second ?? "")
+  }
+
+  #handle(workflow: AnyWorkflow | string, id: string): Handle {
+    if (typeof workflow !== "string") this.#calls.remember?.(workflow)
+    return new InstanceHandle(() => this.#calls, id)
   }
 
   workflows(): Promise<readonly WorkflowInfo[]> {

@@ -7,6 +7,8 @@ import type { QueueInfo } from "./task-control.ts"
 export interface ClientCalls extends InstanceCalls {
   /** Returns the id of the instance. */
   start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string>
+  /** The caller has this definition. A client that executes nothing itself may answer queries with it. */
+  remember?(workflow: AnyWorkflow): void
   startBatch(items: readonly BatchItem[], options: BatchOptions): Promise<readonly BatchResult[]>
   sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<void>
   queues(): Promise<readonly QueueInfo[]>

@@ -28,6 +28,10 @@ export class EngineCalls extends LocalInstanceCalls implements ClientCalls {
     return this.#components.starter.start(workflow, options)
   }
 
+  remember(workflow: AnyWorkflow): void {
+    this.#components.registry.remember(workflow)
+  }
+
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions): Promise<readonly BatchResult[]> {
     this.#requireOpen()
     const { starter } = this.#components

@@ -5,6 +5,7 @@ import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 import { definitionOf, type WorkflowSource } from "../core/workflow/workflow-source.ts"
 import type { Offer } from "../ports/journal-store.ts"
 import type { WorkflowInfo } from "../client-api/client-api.ts"
+import { activityWorkflow } from "./tasks/activity-workflow.ts"
 
 /** The workflows whose code an engine has, by name and version. */
 export class WorkflowRegistry {
@@ -12,6 +13,8 @@ export class WorkflowRegistry {
   /** The types of events for which a workflow has a schema. */
   readonly #checkedEvents = new Set<string>()
   readonly #queues: readonly string[] | undefined
+  /** Definitions that callers of this process have used, by name and version. This engine answers queries with them, and executes nothing. */
+  readonly #remembered = new Map<string, AnyWorkflow>()
   #offers: readonly Offer[] | undefined
 
   /** `queues`: the task queues that the engine serves; undefined: all. */
@@ -37,14 +40,25 @@ export class WorkflowRegistry {
 
   get offers(): readonly Offer[] {
     this.#offers ??= [...this.#byName].flatMap(([workflow, versions]) =>
-      [...versions.keys()].map((version) => ({ workflow, version, ...(this.#queues && { queues: this.#queues }) })),
+      [...versions.keys()].map((version) => {
+        const queues = this.queuesOf(workflow)
+        return { workflow, version, ...(queues && { queues }) }
+      }),
     )
     return this.#offers
   }
 
+  /**
+   * The task queues whose instances of this workflow the engine executes. Undefined: all. The built-in workflow has no code of users and runs in every
+   * worker, because only its activity has to run in a worker of the queue.
+   */
+  queuesOf(workflow: string): readonly string[] | undefined {
+    return workflow === activityWorkflow.name ? undefined : this.#queues
+  }
+
   /** This engine executes instances of exactly this definition in this task queue. */
   executes(workflow: AnyWorkflow, queue: string = defaultQueue): boolean {
-    return this.find(workflow.name, workflow.version) === workflow && this.#queues?.includes(queue) !== false
+    return this.find(workflow.name, workflow.version) === workflow && this.queuesOf(workflow.name)?.includes(queue) !== false
   }
 
   get names(): readonly string[] {
@@ -64,6 +78,16 @@ export class WorkflowRegistry {
 
   find(name: string, version: string): AnyWorkflow | undefined {
     return this.#byName.get(name)?.get(version)
+  }
+
+  /** A caller of this process has the definition, so its code can answer queries. */
+  remember(workflow: AnyWorkflow): void {
+    if (!this.find(workflow.name, workflow.version)) this.#remembered.set(rememberedKey(workflow.name, workflow.version), workflow)
+  }
+
+  /** The code for queries. */
+  findForQuery(name: string, version: string): AnyWorkflow | undefined {
+    return this.find(name, version) ?? this.#remembered.get(rememberedKey(name, version))
   }
 
   /** The engine has this version, or, without a version, any version of the workflow. */
@@ -100,4 +124,8 @@ export class WorkflowRegistry {
       details: { workflow: name, version },
     })
   }
+}
+
+function rememberedKey(name: string, version: string): string {
+  return JSON.stringify([name, version])
 }

@@ -1,6 +1,7 @@
 import type { WorkflowSource } from "../../core/workflow/workflow-source.ts"
 import { payloadCodecs } from "../../engine/payload-codec-store.ts"
 import { type EngineOptions, engineSettings } from "../../engine/settings.ts"
+import { activityWorkflow } from "../../engine/tasks/activity-workflow.ts"
 import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import type { Logger } from "../../ports/host.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
@@ -38,8 +39,10 @@ export function createWorkflowRunner({
 }: WorkflowRunnerOptions): WorkflowRunnerClass {
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
   // A wrong option throws here, when the Worker is loaded, and not later in each object.
-  const registry = new WorkflowRegistry(workflows, engineSettings(options, { codecs: payloadCodecs(options) }).limits)
-  const config: RunnerConfig = { workflows, registry, options, shards, layout: new ShardLayout(shards), log }
+  const settings = engineSettings(options, { codecs: payloadCodecs(options) })
+  const known = settings.activities.length === 0 ? workflows : [...workflows, activityWorkflow]
+  const registry = new WorkflowRegistry(known, settings.limits)
+  const config: RunnerConfig = { workflows: known, registry, options, shards, layout: new ShardLayout(shards), log }
   return workflowRunnerClass((state, env) => {
     const network = new StubNetwork(() => namespaceOf(env, binding))
     return objectRoles(new ObjectEnvironment(config, state, network))

@@ -101,7 +101,7 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
    * engine has it and serves its task queue, else in a worker of that queue. Throws a `StepFailedError` if all attempts fail.
    *
    * @example
-   * const reserved = await ctx.activity(reserveInventory, { input: order.items, retry: { maxAttempts: 3 } })
+   * const reserved = await ctx.activity(reserveInventory, { input: items, retry: { maxAttempts: 3 } })
    */
   activity<A extends AnyActivity | string>(activity: A, ...options: ActivityArgumentsOf<A>): Promise<ActivityResultOf<A>>
   /**

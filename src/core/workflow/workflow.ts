@@ -125,8 +125,10 @@ export interface HookEvent {
   readonly error?: unknown
 }
 
-type SchemaOutputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferOutput<S[K]> : never }
-type SchemaInputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferInput<S[K]> : never }
+/** The payloads of schemas as the code sees them. */
+export type SchemaOutputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferOutput<S[K]> : never }
+/** The payloads of schemas as senders give them. */
+export type SchemaInputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferInput<S[K]> : never }
 type NoSchemas = { readonly input?: never; readonly events?: never }
 
 type Options<In> = Omit<WorkflowSettings<In>, "input" | "events">

@@ -27,7 +27,7 @@ export async function readWhy({ components, role }: EngineCore, id: string): Pro
     buffered: bufferedEvents(recorded),
     now: host.now(),
     versions: registry.versions(row.workflow),
-    queues: settings.queues,
+    queues: registry.queuesOf(row.workflow),
     isWorker: role === "worker",
     cancelGraceMs: settings.cancelGraceMs,
     isQueuedForWorker: (step) => worker.stepSlots?.isWaitingToBegin(id, step) === true,

@@ -17,7 +17,7 @@ export interface WhyContext {
   readonly now: number
   /** Versions of the instance's workflow that this engine has. */
   readonly versions: readonly string[]
-  /** The task queues that this engine serves; undefined if all. */
+  /** The task queues in which this engine executes the workflow; undefined if all. */
   readonly queues?: readonly string[] | undefined
   /** True if this engine executes instances. */
   readonly isWorker: boolean

@@ -64,12 +64,12 @@ export class QueryUpdateClient {
   async #queryReplayed(id: string, name: string, args: string): Promise<string> {
     const row = await this.#store.directory.get(id)
     if (row === undefined) throw notFound(id)
-    const workflow = this.#registry.find(row.workflow, row.version)
+    const workflow = this.#registry.findForQuery(row.workflow, row.version)
     if (!workflow) {
       const known = this.#registry.versions(row.workflow).map((version) => `"${version}"`)
       throw new PerdureError(
         "NO_WORKER",
-        `this process has no version "${row.version}" of workflow "${row.workflow}", which instance "${id}" needs to answer; it has ${known.length === 0 ? "none" : known.join(", ")}. Call a process that has the version`,
+        `this process has no version "${row.version}" of workflow "${row.workflow}", which instance "${id}" needs to answer; it has ${known.length === 0 ? "none" : known.join(", ")}. Give the definition to get(workflow, id), or call a process that has the version`,
         { details: { instance: id, workflow: row.workflow, version: row.version } },
       )
     }

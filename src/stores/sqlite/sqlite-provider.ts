@@ -57,6 +57,7 @@ export function sqlite(file: string | URL, options: SqliteOptions = {}): StorePr
   return {
     name: "sqlite",
     isVolatile: path === ":memory:",
+    hasOneWorker: path !== ":memory:",
     open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, busyTimeoutMs, context }),
   }
 }

@@ -240,10 +240,12 @@ export function codeQueryStories(open: OpenBed): void {
       await noticed(engine)
       expect(await client.query("i", "where")).toEqual(["begun, worked", "i", "go"])
       await client.close()
-      const other = (await openWithClient(open, { workflows: [worker] }, [workflow("worker", { version: "2" }, async () => 1)])).client
+      const { engine: second, client: other } = await openWithClient(open, { workflows: [worker] }, [workflow("worker", { version: "2" }, async () => 1)])
       await other.start("worker", { id: "j", input: "wait", version: "1" })
       await expect(other.query("j", "where")).rejects.toMatchObject({ code: "NO_WORKER", details: { workflow: "worker", version: "1" } })
       await expect(other.query("j", "where")).rejects.toThrow('it has "2"')
+      await noticed(second)
+      expect(await other.get(worker, "j").query("where")).toEqual(["begun, worked", "j", "go"])
       await other.close()
     })
 

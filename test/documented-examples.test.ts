@@ -19,7 +19,7 @@ declare const client: import("perdure").Client
 declare const engine: import("perdure").Engine
 declare const handle: import("perdure").Handle<string, { payment: { amount: number } }>
 declare const ctx: import("perdure").Context<{ approval: { by: string }; vote: string }>
-declare const env: { readonly WORKFLOW_RUNNER: import("perdure/cloudflare").ObjectNamespace }
+declare const env: { readonly WORKFLOW_RUNNER: import("perdure/cloudflare").ObjectNamespace; readonly CHECKOUT: import("perdure/cloudflare-workflows").WorkflowBinding }
 declare class Checkout { constructor(ctx: unknown, env: unknown); run(event: { readonly payload: { cart: string } }, step: unknown): Promise<unknown> }
 declare const processOrder: import("perdure").Workflow<Order, string, { payment: { amount: number } }>
 declare const reserveInventory: import("perdure").Activity<string[], string>
@@ -50,7 +50,7 @@ import { cloudflareModules } from "perdure/cloudflare-workflows-vite"
 import { createHttpApp, serve } from "perdure/http"
 import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"
-import { createTestEngine } from "perdure/testing"
+import { createTestEngine, createWorkflowsTestEngine, introspectWorkflow, introspectWorkflowInstance } from "perdure/testing"
 `
 
 /** Examples of `perdure/activities` mean its own `workflow`, `ctx` and `client`. */

@@ -11,7 +11,7 @@ export interface TaskControl {
    *
    * @example
    * for (const task of await client.tasks.claim("warehouse", { worker: "press-1", activities: ["reserve"], wait: "30s" }))
-   *   await client.tasks.complete(task, await reserve(task.input))
+   *   await client.tasks.complete(task, await reserve(String(task.input)))
    */
   claim(queue: string, options: ClaimOptions): Promise<readonly ClaimedActivity[]>
   /** Keeps the claim for another `leaseMs`, and reports that the activity is alive. The next attempt gets the last `details`. */

@@ -21,6 +21,7 @@ const heartbeatMs = 100
  *   claim    after a hint, after tasks of this process, when a task has ended while more were waiting, and every sweep
  *   run      `TaskRun` calls the function of the activity
  *   keep     every third of the lease, and soon after heartbeats: renews all claims in one call. A claim that is gone aborts its run.
+ *   announce every third of the lease: tells the other processes what this one claims
  *   finish   writes the endings that came together in one call, and tries again until the store has them or the claims are gone
  */
 export class TaskWorker implements EngineListener, TaskRunOwner {
@@ -33,6 +34,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   readonly #endings: { readonly ending: TaskEnding; readonly instance: string }[] = []
   readonly #sweep: MovableTimer
   readonly #keep: MovableTimer
+  readonly #announceAgain: MovableTimer
   #isStopped = false
   #isKeepSoon = false
   #claims = 0
@@ -48,6 +50,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#activities = worker.activities
     this.#activities.onRoom = () => this.requestClaim()
     this.#sweep = new MovableTimer(worker.timers, () => this.#onSweep())
+    this.#announceAgain = new MovableTimer(worker.timers, () => void this.#announce())
     this.#keep = new MovableTimer(worker.timers, () => void this.#keepAll())
   }
 
@@ -106,6 +109,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     if (this.#isStopped) return
     this.#isStopped = true
     this.#sweep.clear()
+    this.#announceAgain.clear()
     await this.#claiming
     const { drainMs } = this.#settings
     let isLate = this.#runs.size === 0
@@ -127,6 +131,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   kill(): void {
     this.#isStopped = true
     this.#sweep.clear()
+    this.#announceAgain.clear()
     this.#keep.clear()
     for (const run of this.#runs) run.lose(new PerdureError("ENGINE_CLOSED", "the engine died"))
     this.#runs.clear()
@@ -138,6 +143,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   }
 
   async #announce(): Promise<void> {
+    this.#announceAgain.setAfter(this.#settings.leaseMs / 3)
     try {
       await this.#tasks.announce(this.#announcement, this.#settings.leaseMs)
     } catch (error) {
@@ -203,9 +209,8 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     if (!this.#isStopped || this.#runs.size > 0) this.#keep.setAfter(this.#settings.leaseMs / 3)
   }
 
-  /** Renews all claims, and the announcement. Heartbeats ride with it. */
+  /** Renews all claims, and stores their heartbeats. */
   async #keepAll(): Promise<void> {
-    const isRenewal = !this.#isKeepSoon
     this.#isKeepSoon = false
     this.#keepLater()
     const runs = [...this.#runs]
@@ -220,7 +225,6 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
       this.host.log.error("the claims of activities could not be renewed; trying again", { error })
       this.#keep.setAfter(storeRetryMs)
     }
-    if (isRenewal && !this.#isStopped) await this.#announce()
   }
 
   #lose(run: TaskRun): void {

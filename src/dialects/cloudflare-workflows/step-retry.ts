@@ -1,18 +1,20 @@
 import type { RetryFunction } from "../../core/workflow/retry-policy.ts"
 import { cloudflareDurationMs } from "./cloudflare-duration.ts"
-import { backedOffMs, type ResolvedStepConfig, type WorkflowDelayFunction, type WorkflowDynamicDelayContext } from "./step-config.ts"
+import { backedOffMs, type ResolvedStepConfig, type WorkflowDelayFunction, type WorkflowDynamicDelayContext, type WorkflowStepContext } from "./step-config.ts"
 import { NonRetryableDelayError, WorkflowFatalError } from "./workflow-errors.ts"
 
 const delayFunctionMsMax = 5_000
 
 /** The native retry function of a step. `contextOf` gives what a delay function sees after so many failures; `label` is `<name>-<count>`. */
-export function stepRetry({ retries }: ResolvedStepConfig, label: string, contextOf: (attempt: number) => WorkflowDynamicDelayContext["ctx"]): RetryFunction {
+export function stepRetry({ retries }: ResolvedStepConfig, label: string, contextOf: (attempt: number) => WorkflowStepContext): RetryFunction {
   const { limit, delay, backoff } = retries
   const delayMs = typeof delay === "function" ? undefined : cloudflareDurationMs(delay)
   return (error, failures) => {
     if (failures > limit || error instanceof WorkflowFatalError || isMarkedNonRetryable(error)) return false
     if (typeof delay !== "function") return backedOffMs(backoff, delayMs ?? 0, failures)
-    const asked = delayOf(delay, { ctx: contextOf(failures), error: error as Error }, label)
+    // TypeScript 5 compares the two types of context only field by field.
+    const { step, attempt, config } = contextOf(failures)
+    const asked = delayOf(delay, { ctx: { step, attempt, config }, error: error as Error }, label)
     return asked.then((baseMs) => backedOffMs(backoff, baseMs, failures))
   }
 }

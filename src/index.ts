@@ -13,7 +13,10 @@ export interface PerdureOptions extends EngineOptions {
   readonly workflows?: readonly WorkflowSource[]
   /** The logger of the engine. Default: warnings and errors go to the console. */
   readonly log?: Logger
-  /** `"client"`: the engine never executes workflows. Default `"worker"`: it does; on SQLite one process at a time does, and the others stand by. */
+  /**
+   * `"worker"`: the engine executes workflows; on SQLite one process at a time does, and the others stand by. `"client"`: it never does, but runs its
+   * activities. Default: `"worker"`, except for an engine on SQLite with activities and no workflows, which must not keep others from executing theirs.
+   */
   readonly role?: "worker" | "client"
 }
 
@@ -35,7 +38,9 @@ export const Perdure = {
     const { NodeHost } = await import("./hosts/node/node-host.ts")
     const { consoleLogger } = await import("./hosts/node/console-logger.ts")
     const provider = store ?? (await import("./stores/sqlite/sqlite-provider.ts")).sqlite("perdure.db")
-    return Engine.open({ host: new NodeHost(log ?? consoleLogger), store: provider, workflows, options: rest, ...(role ? { role } : undefined) })
+    const onlyRunsActivities = workflows.length === 0 && (rest.activities ?? []).length > 0
+    const ownRole = role ?? (onlyRunsActivities && provider.hasOneWorker === true ? "client" : "worker")
+    return Engine.open({ host: new NodeHost(log ?? consoleLogger), store: provider, workflows, options: rest, role: ownRole })
   },
 }
 

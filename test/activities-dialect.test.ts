@@ -235,6 +235,14 @@ describe("a worker", () => {
   })
 })
 
+it("an engine that only runs activities executes the workflows of a store unless another process should", async () => {
+  await using first = await Perdure.open({ store: store(), activities: [square] })
+  await using second = await Perdure.open({ store: store(), workflows: [squareOf] })
+  await using third = await Perdure.open({ store: memory(), activities: [square] })
+  await using forced = await Perdure.open({ store: sqlite(":memory:"), activities: [square] })
+  expect([first.role, second.role, third.role, forced.role]).toEqual(["client", "worker", "worker", "worker"])
+})
+
 describe("a client", () => {
   it("connects at its first call, is closed once, and leaves an engine that was given open", async () => {
     const broken = new WorkflowClient(sqlite(folder))

@@ -70,7 +70,7 @@ export interface StoreProvider {
   readonly name: string
   /** The store loses its content when it is closed. */
   readonly isVolatile?: boolean
-  /** One process at a time executes the workflows of the store. A process without workflows should open it as a client, and leave that to another one. */
+  /** One process at a time executes the workflows of the store. A process that only runs activities opens it as a client, and leaves that to another one. */
   readonly hasOneWorker?: boolean
   /** Opens the store; the engine calls it. Throws if the store cannot be reached or read. */
   open(context: StoreContext): Promise<Store>

@@ -37,7 +37,7 @@ export interface WorkflowWorkerOptions extends Omit<EngineOptions, "taskQueues" 
 export interface WorkerEngineOptions extends EngineOptions {
   readonly store: StoreProvider
   readonly workflows: readonly WorkflowSource[]
-  readonly role: "worker" | "client"
+  readonly role?: "worker" | "client"
   readonly log?: Logger
 }
 
@@ -102,7 +102,6 @@ export abstract class ActivitiesWorker implements AsyncDisposable {
     workflows = [],
     activities = [],
     maxTaskQueueActivitiesPerSecond,
-    role,
     ...rest
   }: WorkflowWorkerOptions): WorkerEngineOptions {
     const taskQueues = typeof taskQueue === "string" ? [taskQueue] : taskQueue
@@ -115,7 +114,6 @@ export abstract class ActivitiesWorker implements AsyncDisposable {
       activities,
       // An engine that has activities registers the built-in workflow itself.
       workflows: activities.length > 0 ? workflows : [...workflows, activityWorkflow],
-      role: role ?? (workflows.length === 0 && rest.store.hasOneWorker === true ? "client" : "worker"),
       ...(rate && { taskQueueRates: Object.fromEntries(taskQueues.map((queue) => [queue, rate])) }),
       onStoreGone: (error: PerdureError) => {
         this.#stop.reject(error)

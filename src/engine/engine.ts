@@ -60,6 +60,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     const taskWorker = hasTasks && settings.activities.length > 0 ? core.attach(new TaskWorker(tasks, worker)) : undefined
     const taskExpiry = hasTasks ? core.attach(new TaskExpiry(tasks, worker)) : undefined
     const storedTasks = core.attach(new StoredTasks(tasks, worker, () => core.requireOpen()))
+    worker.onTasksTakenOver = () => taskExpiry?.look()
     worker.onTasksWritten = (written) => {
       storedTasks.onTasks()
       taskWorker?.requestClaim()

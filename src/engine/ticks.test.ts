@@ -233,6 +233,18 @@ describe("an engine that executes in ticks", () => {
     expect(done).toHaveLength(5)
   })
 
+  it("ends tasks whose time is over, and says when that is", async () => {
+    const asking = workflow("asking", (ctx: Context) =>
+      ctx.activity("far away", { scheduleToStartTimeout: "1m" }).catch((error: Error) => (error.cause as PerdureError).code),
+    )
+    await using engine = await createTestEngine({ workflows: [asking], execute: "ticks" })
+    const handle = await engine.start(asking, { id: "a" })
+    expect(await engine.current.tick()).toEqual({ processed: 1, nextDueAt: engine.now() + 60_000, more: false })
+    await engine.skip("1m")
+    expect(await engine.current.tick()).toEqual({ processed: 1, more: false })
+    expect(await handle.result()).toBe("START_TIMEOUT")
+  })
+
   it("waits for long attempts, and can be closed while it waits", async () => {
     const begun = new Gate()
     const ended = new Gate()

@@ -36,6 +36,8 @@ interface TickEngine {
 }
 
 const quietMacrotasks = 3
+/** So many tasks whose time is over are ended at once. */
+const expireMax = 500
 
 /**
  * Executes in ticks, for a process that a scheduler wakes up from time to time. Each tick opens a worker of its own, with a lease of its own, on the
@@ -84,6 +86,8 @@ export class Ticks {
 
   async #run(budget: { readonly instancesMax: number; readonly stepsMax: number }): Promise<TickResult> {
     if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return this.#result(0)
+    // The ends of these tasks are messages, which the tick takes in.
+    await this.#store.tasks?.expire(expireMax)
     const store = { name: this.#spec.store.name, open: async () => Promise.resolve(withoutClose(this.#store)) }
     const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
@@ -104,12 +108,13 @@ export class Ticks {
   }
 
   async #result(processed: number): Promise<TickResult> {
-    const { journal, schedules } = this.#store
+    const { journal, schedules, tasks } = this.#store
+    const { nextAt: taskAt = Infinity } = (await tasks?.expire(expireMax)) ?? {}
     const [instanceAt = Infinity, scheduleAt = Infinity] = await Promise.all([
       journal.nextDueAt(this.#registry.offers),
       schedules.nextDueAt(this.#registry.names),
     ])
-    const nextDueAt = Math.min(instanceAt, scheduleAt, await this.#leaseEndsAt())
+    const nextDueAt = Math.min(instanceAt, scheduleAt, taskAt, await this.#leaseEndsAt())
     return nextDueAt === Infinity ? { processed, more: false } : { processed, nextDueAt, more: processed > 0 && nextDueAt <= this.#spec.host.now() }
   }
 

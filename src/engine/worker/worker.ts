@@ -45,6 +45,8 @@ export abstract class Worker implements RunnerContext {
   readonly activities: LocalActivities
   /** Called when tasks are durable that this worker has written. */
   onTasksWritten: (tasks: readonly NewTask[]) => void = () => undefined
+  /** Called when an instance was loaded that waits for tasks: the worker that looked after their limits of time may be gone. */
+  onTasksTakenOver: () => void = () => undefined
   /** Set after construction, because `InstanceStarter` needs the worker first. */
   childOperations!: ChildOperations
   readonly onUpdateAnswered: WorkerListener["onUpdateAnswered"]
@@ -291,6 +293,7 @@ export abstract class Worker implements RunnerContext {
           const cutOff = wasHit || instance.phase === "pausing"
           runner.load(instance, loaded, cutOff)
           this.messages.read(runner)
+          if (runner.state.hasTasks) this.onTasksTakenOver()
         } catch (error) {
           this.onLost(runner, error)
         } finally {

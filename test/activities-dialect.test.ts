@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
@@ -197,6 +197,19 @@ describe("a worker", () => {
     expect(() => new WorkflowWorker({ store: memory(), taskQueue: "two words" })).toThrow("task queue")
     expect(() => new WorkflowWorker({ store: memory(), taskQueue: [] })).toThrow("taskQueue")
     await expect(new EdgeWorker({ store: memory() }).run()).rejects.toThrow("createWorkflowRunner")
+  })
+
+  it("rejects its run if its database file is deleted", async () => {
+    const told: string[] = []
+    const worker = new WorkflowWorker({ store: store(), workflows: [squareOf], log: silentLogger, onStoreGone: ({ code }) => told.push(code) })
+    const run = worker.run()
+    const client = newClient()
+    await client.start(squareOf, { workflowId: "i", input: 1 })
+    await expect.poll(async () => (await client.describe("i")).detailedStatus).not.toBe("queued")
+    for (const file of readdirSync(folder)) rmSync(join(folder, file))
+    await expect(run).rejects.toMatchObject({ code: "DATABASE_GONE" })
+    expect(told).toEqual(["DATABASE_GONE"])
+    await worker.shutdown()
   })
 
   it("executes only what is in its task queue", async () => {

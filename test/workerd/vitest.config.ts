@@ -23,6 +23,7 @@ export default defineConfig({
         compatibilityDate: "2026-09-01",
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: {
+          ACTIVITIES_RUNNER: { className: "ActivitiesRunner", useSQLite: true },
           BARE: { className: "BareObject", useSQLite: true },
           APART: { className: "ApartRunner", useSQLite: true },
           DIALECT_RUNNER: { className: "DialectRunner", useSQLite: true },

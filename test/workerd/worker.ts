@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers"
 
+export { ActivitiesRunner } from "./activities-runner.ts"
 export { ApartRunner } from "./apart-runner.ts"
 export { DialectRunner } from "./dialect-runner.ts"
 export { FaultyRunner } from "./faulty-runner.ts"

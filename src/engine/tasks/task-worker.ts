@@ -90,7 +90,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   requestClaim(): void {
     if (this.#isStopped) return
     this.#claimsAgain = true
-    this.#claiming ??= this.#claimAll().finally(() => (this.#claiming = undefined))
+    this.#claiming ??= this.#claimAll()
   }
 
   onHeartbeat(): void {
@@ -163,11 +163,13 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
       try {
         for (const source of this.#sources()) await this.#claimFrom(source)
       } catch (error) {
-        if (this.#isStopped) return
+        if (this.#isStopped) break
         this.host.log.error("tasks could not be claimed; trying again", { error })
         this.timers.after(storeRetryMs, () => this.requestClaim())
       }
     }
+    // In the microtask of the last look: a request between the two would be lost.
+    this.#claiming = undefined
   }
 
   /** Where tasks come from: each queue with a rate by itself, and all others together. */
@@ -239,7 +241,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
 
   #finish({ instance }: TaskRun, ending: TaskEnding): void {
     this.#endings.push({ ending, instance })
-    this.#finishing ??= this.#finishAll().finally(() => (this.#finishing = undefined))
+    this.#finishing ??= this.#finishAll()
   }
 
   /** Resolves when the last endings are written, or after `drainMs` if the store does not answer. */
@@ -259,10 +261,12 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
         this.#worker.hint([...new Set(batch.map(({ instance }) => instance))])
       } catch (error) {
         this.#endings.unshift(...batch)
-        if (PerdureError.is(error, "ENGINE_CLOSED")) return
+        if (PerdureError.is(error, "ENGINE_CLOSED")) break
         this.host.log.error("the results of activities could not be written; trying again", { error })
         await new Promise<void>((resolve) => this.timers.after(storeRetryMs, resolve))
       }
     }
+    // In the microtask of the last look: an ending between the two would not be written.
+    this.#finishing = undefined
   }
 }

@@ -51,6 +51,20 @@ export function taskStories(open: OpenBed): void {
       expect(await entriesSeen(handle)).toEqual(["run.started", "step.started", "step.completed", "run.completed"])
     })
 
+    it.each([0, 1, 2, 3])("that ends after %i microtasks makes room for the next one", async (microtasks) => {
+      const quick = defineActivity("quick", async (n: number) => {
+        for (let i = 0; i < microtasks; i++) await Promise.resolve()
+        return n
+      })
+      const many = workflow("many", (ctx: Context) => Promise.all(Array.from({ length: 60 }, (_, n) => ctx.activity(quick, { taskQueue: "far", input: n }))))
+      const engine = await open({ workflows: [many] })
+      const handle = await engine.start(many, { id: "i" })
+      await engine.settle()
+      await worker(engine, [quick], { maxConcurrentActivities: 4 })
+      await settle(engine)
+      expect(await handle.status()).toBe("completed")
+    })
+
     it("gives its result to an instance that has left memory, and to one whose worker has died", async () => {
       const gate = new Gate()
       const slow = defineActivity("slow", async (n: number) => {

@@ -59,3 +59,9 @@ it("children run in the worker of their task queue", async () => {
   const { workflows } = await client.list({ workflow: "squareOf", taskQueue: "math" })
   expect(workflows.map(({ workflowId }) => workflowId).sort()).toEqual(["child-1", "child-2", "child-3"])
 })
+
+it("an activity without a workflow is executed by any worker, and runs in a process of its queue", async () => {
+  const client = await openBoth({ taskQueue: "orders", workflows: [squareOf] }, { taskQueue: "math", activities: [square], role: "client" })
+  expect(await client.activity(square, { input: 12, id: "twelve", taskQueue: "math" })).toBe(144)
+  expect(await client.describe("twelve")).toMatchObject({ taskQueue: "math", steps: [{ id: "square", type: "activity", queue: "math" }] })
+})

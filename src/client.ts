@@ -1,3 +1,4 @@
+export { runActivities } from "./http-client/activity-runner.ts"
 export { connect } from "./http-client/connect.ts"
 export {
   CancelledError,
@@ -9,6 +10,7 @@ export {
   StepFailedError,
   TerminatedError,
 } from "./core/errors.ts"
+export type { ActivityRunner, ActivityRunnerOptions } from "./http-client/activity-runner.ts"
 export type { RemoteClient } from "./http-client/remote-client.ts"
 export type { ConnectOptions } from "./http-client/transport.ts"
 export type { Change, ChangeData, ChangeError, ChangeType } from "./core/journal/change.ts"

@@ -177,8 +177,11 @@ const surfaces: Record<string, Surface> = {
       "StepFailedError",
       "TerminatedError",
       "connect",
+      "runActivities",
     ],
     types: [
+      "ActivityRunner",
+      "ActivityRunnerOptions",
       "Change",
       "ChangeData",
       "ChangeError",

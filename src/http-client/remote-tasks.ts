@@ -1,6 +1,7 @@
 import { checkArguments } from "../core/arguments/argument.ts"
 import { taskArguments } from "../core/arguments/client-arguments.ts"
 import { durationMs } from "../core/time/duration.ts"
+import { decodeValue, encodeError } from "../core/values/value-codec.ts"
 import { isNonRetryable } from "../core/workflow/retry-policy.ts"
 import type { ClaimedActivity, ClaimOptions, FailOptions, HeartbeatOptions, TaskControl, TaskReference } from "../client-api/task-control.ts"
 import { valueIn } from "./response.ts"
@@ -58,10 +59,15 @@ export class RemoteTasks implements TaskControl {
   }
 
   fail(task: TaskReference, error: unknown, { retryable = !isNonRetryable(error) }: FailOptions = {}): Promise<void> {
-    return this.#tell(task, "fail", { error, retryable })
+    return this.#tell(task, "fail", { error: sendable(error), retryable })
   }
 
   async #tell({ id, token }: TaskReference, what: string, fields: object): Promise<void> {
     valueIn(await this.#transport.exchange({ method: "POST", path: ["tasks", id, what], body: { token, ...withoutUndefined(fields) }, isRepeatable: true }))
   }
+}
+
+/** The error without the members that cannot be stored. */
+function sendable(error: unknown): unknown {
+  return decodeValue(encodeError(error))
 }

@@ -79,13 +79,14 @@ export const commandTable: readonly CommandEntry[] = [
     summary: "see and change the limits of a workflow",
     load: async () => (await import("./commands/limits.ts")).addLimits,
   },
+  { name: "queues", group: "Operations", summary: "see task queues and their workers", load: async () => (await import("./commands/queues.ts")).addQueues },
   {
     name: "dev",
     group: "Operations",
     summary: "execute workflows, and start anew when their code changes",
     load: async () => (await import("./commands/dev.ts")).addDev,
   },
-  { name: "worker", group: "Operations", summary: "execute workflows", load: async () => (await import("./commands/worker.ts")).addWorker },
+  { name: "worker", group: "Operations", summary: "execute workflows and activities", load: async () => (await import("./commands/worker.ts")).addWorker },
   {
     name: "check",
     group: "Operations",
@@ -99,7 +100,7 @@ export const commandTable: readonly CommandEntry[] = [
     name: "restore",
     group: "Operations",
     summary: "put a backup in the place of the database",
-    load: async () => (await import("./commands/restore.ts")).addRestore,
+    load: async () => (await import("./commands/backup.ts")).addRestore,
   },
   {
     name: "migrate",

@@ -7,7 +7,7 @@ export type Completion =
   /** Names that only the database or the server knows. */
   | { readonly kind: "names"; readonly of: NameKind; readonly prefix: string; readonly globals: Readonly<Record<string, string>> }
 
-export type NameKind = "instances" | "schedules" | "workflows" | "profiles"
+export type NameKind = "instances" | "schedules" | "workflows" | "queues" | "profiles"
 
 export interface Word {
   readonly word: string
@@ -46,6 +46,7 @@ const fileOptions = new Set(["db", "inputFile", "payloadFile", "wrangler"])
 function valueCompletion(option: Option, current: string, named: Named): Completion {
   if (option.argChoices) return wordsOf(plainWords(option.argChoices), current)
   if (option.attributeName() === "workflow") return named("workflows")
+  if (option.attributeName() === "queue") return named("queues")
   if (option.attributeName() === "profile") return named("profiles")
   return fileOptions.has(option.attributeName()) ? { kind: "files" } : { kind: "words", words: [] }
 }

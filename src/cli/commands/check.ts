@@ -57,7 +57,7 @@ async function checkedCode(
   cli: Invocation,
   named: string | undefined,
   options: CheckCommandOptions,
-): Promise<(WorkflowModule & { entry: string }) | undefined> {
+): Promise<(Pick<WorkflowModule, "workflows" | "options"> & { entry: string }) | undefined> {
   const settings = workerOf(cli.io, named, options)
   const entry = settings?.file.path ?? findEntry(cli.io, named)
   if (await ranWithTypes(cli, settings?.main ?? entry)) return undefined

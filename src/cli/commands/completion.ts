@@ -54,6 +54,7 @@ async function names(cli: Invocation, { of, prefix, globals }: Extract<Completio
         ({ id, workflow, status }) => `${id}\t${workflow}, ${status}`,
       ),
     schedules: async () => (await client.schedules.list({ limit: 1_000 })).schedules.map(({ id, times }) => `${id}\t${times}`),
+    queues: async () => (await client.queues()).map(({ queue, waiting }) => `${queue}\t${waiting} waiting`),
     workflows: async () => Object.keys(await client.count({}, "workflow")),
   }
   return lists[of]()

@@ -17,9 +17,9 @@ export type DevOptions = Pick<PerdureOptions, "store" | "drain" | "onStoreGone">
 export async function openProject(settings: DevSettings, options: DevOptions, closers: (() => Promise<void>)[]): Promise<DevProject> {
   const { entry, cwd, worker } = settings
   if (worker !== undefined) return (await import("./dev-worker.ts")).openDevWorker(entry, cwd, worker, options, closers)
-  const { workflows, options: ofModule } = await loadWorkflows(entry, cwd)
+  const { workflows, activities, options: ofModule } = await loadWorkflows(entry, cwd)
   const { Perdure } = await import("../../index.ts")
-  const engine = await Perdure.open({ ...ofModule, ...options, workflows })
+  const engine = await Perdure.open({ ...ofModule, ...options, workflows, activities })
   closers.push(() => engine.close())
   return { engine, workflows }
 }

@@ -21,10 +21,11 @@ export function changeLine(change: Change, { style, width, now }: { style: Style
 }
 
 function detailsOf({ at, data, workflow, version, type }: Change): string[] {
-  const { step, attempt, durationMs, child, status, error, reason, event, startAt, wakeAt, retryAt } = data
+  const { step, attempt, queue, durationMs, child, status, error, reason, event, startAt, wakeAt, retryAt } = data
   return [
     ...(type.startsWith("workflow.") ? [`${workflow}@${version}`] : []),
     ...(step === undefined ? [] : [step]),
+    ...(queue === undefined ? [] : [`on ${queue}`]),
     ...(event === undefined ? [] : [event]),
     ...(child === undefined ? [] : [`→ ${child}`]),
     ...(type === "child.completed" && status !== undefined ? [status] : []),

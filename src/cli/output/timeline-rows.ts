@@ -33,7 +33,7 @@ function stepRow(step: StepInfo, depth: number): Row {
   return { step, label: "  ".repeat(depth) + labelOf(step), from: step.startedAt, to: (now) => step.completedAt ?? now }
 }
 
-function labelOf({ id, name, type, instance, event }: StepInfo): string {
+function labelOf({ id, name, type, instance, event, queue }: StepInfo): string {
   const occurrence = /#(\d+)$/.exec(id)?.[1]
   const named = occurrence === undefined ? name : `${name}#${occurrence}`
   switch (type) {
@@ -43,6 +43,8 @@ function labelOf({ id, name, type, instance, event }: StepInfo): string {
       return instance === undefined ? named : `${named} → ${instance}`
     case "wait":
       return event === undefined || event === name ? named : `${named} (${event})`
+    case "activity":
+      return queue === undefined ? named : `${named} on ${queue}`
     default:
       return named
   }

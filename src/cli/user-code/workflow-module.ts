@@ -2,34 +2,40 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { type AnyActivity, isActivity } from "../../core/workflow/activity.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import { definitionOf, givesDefinition, isDefinition } from "../../core/workflow/workflow-source.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 import { isTypeScript, shownPath } from "./workflow-entry.ts"
 
-/** The workflows among the exports of a module, and the engine options in its default export. */
+/** The workflows and activities among the exports of a module, and the engine options in its default export. */
 export interface WorkflowModule {
   readonly workflows: readonly AnyWorkflow[]
+  readonly activities: readonly AnyActivity[]
+  /** Without the activities. */
   readonly options: EngineOptions
 }
 
-export async function loadWorkflows(entry: string, cwd: string): Promise<WorkflowModule> {
+/** Throws if the module has no workflow, unless `isForActivities` and it has an activity. */
+export async function loadWorkflows(entry: string, cwd: string, { isForActivities = false } = {}): Promise<WorkflowModule> {
   const shown = shownPath(entry, cwd)
   const exported = await importModule(entry, cwd)
   const found = new Map<AnyWorkflow, string>()
   for (const [name, value] of Object.entries(exported)) collect(value, name, found)
-  if (found.size === 0) {
+  const activities = new Set<AnyActivity>()
+  for (const value of Object.values(exported)) collectActivities(value, activities)
+  if (found.size === 0 && !(isForActivities && activities.size > 0)) {
     const names = Object.keys(exported)
     const has = names.length === 0 ? "nothing" : names.map((name) => `"${name}"`).join(", ")
     throw new CommandError(
       "NO_WORKFLOWS",
       exitCodes.usage,
-      `${shown} exports no workflow (it exports ${has}); export the result of workflow(…), or a class that extends BaseWorkflow, by a name, as the default, or in an array`,
+      `${shown} exports no workflow (it exports ${has}); export the result of workflow(…) or defineActivity(…), or a class that extends BaseWorkflow, by a name, as the default, or in an array`,
     )
   }
   refuseTwins(found, shown)
-  return { workflows: [...found.keys()], options: optionsOf(exported["default"]) }
+  return { workflows: [...found.keys()], activities: [...activities], options: optionsOf(exported["default"]) }
 }
 
 /** Imports a module of the user. Throws an error that says where the module is wrong. */
@@ -43,9 +49,16 @@ export async function importModule(entry: string, cwd: string): Promise<Readonly
 
 /** `export default { workflows, codec, maxConcurrentSteps … }`. */
 function optionsOf(value: unknown): EngineOptions {
-  if (typeof value !== "object" || value === null || !("workflows" in value)) return {}
+  if (typeof value !== "object" || value === null || !("workflows" in value || "activities" in value)) return {}
   // The command decides about the database and the role.
-  const { workflows: _, store: __, role: ___, log: ____, ...options } = value as EngineOptions & Record<"workflows" | "store" | "role" | "log", unknown>
+  const {
+    workflows: _,
+    activities: _____,
+    store: __,
+    role: ___,
+    log: ____,
+    ...options
+  } = value as EngineOptions & Record<"workflows" | "store" | "role" | "log", unknown>
   return options
 }
 
@@ -56,6 +69,13 @@ function collect(value: unknown, name: string, found: Map<AnyWorkflow, string>):
     if (!found.has(workflow)) found.set(workflow, name)
   } else if (Array.isArray(value)) value.forEach((one, index) => collect(one, `${name}[${index}]`, found))
   else if (typeof value === "object" && value !== null && "workflows" in value) collect(value.workflows, `${name}.workflows`, found)
+}
+
+/** Collects an activity, an array of activities, or an object with activities under `activities`. */
+function collectActivities(value: unknown, found: Set<AnyActivity>): void {
+  if (isActivity(value)) found.add(value)
+  else if (Array.isArray(value)) for (const one of value as readonly unknown[]) collectActivities(one, found)
+  else if (typeof value === "object" && value !== null && "activities" in value) collectActivities(value.activities, found)
 }
 
 function refuseTwins(found: ReadonlyMap<AnyWorkflow, string>, shown: string): void {

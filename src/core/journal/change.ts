@@ -65,6 +65,8 @@ export interface ChangeData {
   readonly step?: string
   /** The number of the step's attempt, from 1 on. */
   readonly attempt?: number
+  /** The task queue that the attempt of an activity waits in. Absent: it runs where its workflow runs. */
+  readonly queue?: string
   /** The time since the attempt's start. Absent if the start lies too far back in the stream. */
   readonly durationMs?: number
   /** The status of the instance, or of the child. */
@@ -110,7 +112,7 @@ export function changeOf(instance: string, { entry }: Recorded, before: Entry | 
     case "step.started":
       return entry.child
         ? { type: "child.started", data: { step: entry.id, child: entry.child.instance } }
-        : { type: "step.started", data: { step: entry.id, attempt: entry.attempt } }
+        : { type: "step.started", data: { step: entry.id, attempt: entry.attempt, ...(entry.queue === undefined ? undefined : { queue: entry.queue }) } }
     case "step.completed":
       return { type: "step.completed", data: { step: entry.id } }
     case "step.failed":

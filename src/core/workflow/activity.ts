@@ -100,6 +100,13 @@ export function defineActivity(name: string, first: ActivityDefaults | ActivityC
   return { name, options, run }
 }
 
+/** Recognises an activity by its shape, because another copy of the package may have defined it. A workflow has a version besides. */
+export function isActivity(value: unknown): value is AnyActivity {
+  if (typeof value !== "object" || value === null || "version" in value) return false
+  const { name, options, run } = value as Partial<Record<keyof AnyActivity, unknown>>
+  return typeof name === "string" && typeof options === "object" && typeof run === "function"
+}
+
 /** Throws for wrong options of an activity. */
 export function checkActivityOptions(name: string, options: ActivityDefaults): void {
   if (typeof options !== "object" || options === null) throw new PerdureError("BAD_OPTION", `the options of activity "${name}" are not an object`)

@@ -76,7 +76,7 @@ export interface Client {
   sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   /** Returns the registered workflows. A client without code returns the workflows that the store has instances of. */
   workflows(): Promise<readonly WorkflowInfo[]>
-  /** Returns the task queues that have activities or workers: how many activities wait, since when, and which workers take them. Durable Objects have none. */
+  /** Returns the task queues that have activities or workers: how many activities wait, since when, and which workers take them. */
   queues(): Promise<readonly QueueInfo[]>
   /**
    * Returns a handle of an instance: `get(id)`, or `get(workflow, id)` for a handle with the types of the workflow. It makes no request. The first call of

@@ -109,3 +109,9 @@ export interface QueueWorker {
 export function noTaskQueues(): PerdureError {
   return new PerdureError("NO_TASK_QUEUES", "this store has no task queues: its activities run where their workflows run; use SQLite or PostgreSQL")
 }
+
+export function staleTask(id: string): PerdureError {
+  return new PerdureError("STALE_TASK", `the claim of task "${id}" is over: it has ended, it was cancelled, or another worker has it; stop working on it`, {
+    details: { task: id },
+  })
+}

@@ -68,10 +68,10 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
     },
   }
   const activities = new LocalActivities(settings.activities, {
-    queues: settings.queues,
+    queues: settings.activityQueues,
     concurrentMax: settings.concurrentActivitiesMax,
     ratedQueues: [...settings.queueRates.keys()],
-    hasQueues: store.tasks !== undefined,
+    hasQueues: store.tasks !== undefined || store.openTasks !== undefined,
     claimsTasks: store.tasks !== undefined && settings.execute === "always",
   })
   const worker = kind.worker({ store, host, registry, settings, activities, listener })

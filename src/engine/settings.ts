@@ -118,6 +118,8 @@ export interface EngineSettings {
   /** The task queues that are served; undefined: all. */
   readonly queues: readonly string[] | undefined
   readonly activities: readonly AnyActivity[]
+  /** The task queues whose activities run in this engine; undefined: all. */
+  readonly activityQueues: readonly string[] | undefined
   readonly concurrentActivitiesMax: number
   /** The rates at which tasks are claimed, by task queue. */
   readonly queueRates: ReadonlyMap<string, QueueRate>
@@ -171,6 +173,7 @@ export function engineSettings(
     residentIdleMs: 60_000,
     queues: undefined,
     activities: checkActivities(options.activities ?? []),
+    activityQueues: undefined,
     concurrentActivitiesMax: options.maxConcurrentActivities ?? 100,
     queueRates: new Map(Object.entries(options.taskQueueRates ?? {}).map(([queue, rate]) => [queue, queueRate(queue, rate)])),
     codecs,
@@ -187,6 +190,7 @@ export function sharedStoreSettings(settings: EngineSettings, options: EngineOpt
   if (execute !== "always" && execute !== "ticks") throw new PerdureError("BAD_OPTION", `execute is ${String(execute)}; give "always" or "ticks"`)
   checkCount("maxResidentInstances", options.maxResidentInstances, 1)
   checkCount("maxResidentBytes", options.maxResidentBytes, 0)
+  const queues = options.taskQueues && checkQueues(options.taskQueues)
   return {
     ...settings,
     execute,
@@ -194,8 +198,14 @@ export function sharedStoreSettings(settings: EngineSettings, options: EngineOpt
     sweepMs: durationOr(options.sweep, "sweep", settings.sweepMs),
     residentMax: options.maxResidentInstances ?? settings.residentMax,
     residentBytesMax: options.maxResidentBytes ?? settings.residentBytesMax,
-    queues: options.taskQueues && checkQueues(options.taskQueues),
+    queues,
+    activityQueues: queues,
   }
+}
+
+/** Adds the options of a Durable Object. Its instance is executed there whatever its queue is, and its activities only if their queues are named. */
+export function objectSettings(settings: EngineSettings, { taskQueues }: Pick<EngineOptions, "taskQueues">): EngineSettings {
+  return { ...settings, activityQueues: taskQueues && checkQueues(taskQueues) }
 }
 
 function checkQueues(queues: readonly string[]): readonly string[] {
@@ -207,8 +217,13 @@ function checkQueues(queues: readonly string[]): readonly string[] {
 
 function checkActivities(activities: readonly AnyActivity[]): readonly AnyActivity[] {
   const isList = Array.isArray(activities) && activities.every((activity: AnyActivity) => typeof activity?.run === "function")
-  if (isList) return [...(activities as readonly AnyActivity[])]
-  throw new PerdureError("BAD_OPTION", "activities is not a list of activities; give what defineActivity returns: activities: [reserve, ship]")
+  if (!isList) throw new PerdureError("BAD_OPTION", "activities is not a list of activities; give what defineActivity returns: activities: [reserve, ship]")
+  const names = new Set<string>()
+  for (const { name } of activities as readonly AnyActivity[]) {
+    if (names.has(name)) throw new PerdureError("BAD_OPTION", `activity "${name}" is registered twice; give one of them another name`)
+    names.add(name)
+  }
+  return [...(activities as readonly AnyActivity[])]
 }
 
 function queueRate(queue: string, { limit, per }: TaskQueueRate): QueueRate {

@@ -22,6 +22,11 @@ export interface Store {
   readonly flow: FlowControl
   /** Undefined: the store has no task queues, and activities run where their workflow runs. */
   readonly tasks?: TaskStore | undefined
+  /**
+   * For the store of one Durable Object, which sends its tasks to the objects of their queues: those of the given tasks that have not ended. Such a store has
+   * no `tasks`: nobody claims them there.
+   */
+  openTasks?(ids: readonly string[]): readonly string[]
   /** Whether an engine on this store may execute workflows now. A client stands by, and may become the worker later. */
   readonly role: StoreRole
   /** Tries to become the worker, on a store that allows one worker process. Returns the role from now on. */

@@ -15,5 +15,4 @@ let worlds = 0
 describeClient("a client of Durable Objects", async () => ({
   client: workflowClient(worldOf(APART, `w${++worlds}`)),
   close: async () => undefined,
-  hasTaskQueues: false,
 }))

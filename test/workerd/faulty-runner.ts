@@ -1,4 +1,4 @@
-import { workflow } from "perdure"
+import { type ActivityOptions, type Context, defineActivity, workflow } from "perdure"
 import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 
 /** A fault of a call between two objects: `before` the call, or `after` it and before its response arrives. */
@@ -57,8 +57,37 @@ const limited = (name: string, limit: number) =>
     })
   })
 
+/** What activities that ran in an object saw, by instance. */
+export const seen = new Map<string, unknown[]>()
+
+/** An activity that stays where its workflow is. `fails`: so many attempts. `hangs`: the attempt that does not end, after a heartbeat. */
+const build = defineActivity(
+  "build",
+  async ({ fails = 0, hangs }: { fails?: number; hangs?: number }, { attempt, instance, lastHeartbeat, heartbeat, signal }) => {
+    const mine = seen.get(instance) ?? []
+    seen.set(instance, mine)
+    mine.push([attempt, lastHeartbeat])
+    heartbeat({ done: attempt })
+    if (attempt === hangs) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)))
+    if (attempt <= fails) throw new Error(`attempt ${attempt}`)
+    return `built by ${instance}`
+  },
+)
+
+const local = workflow("local", async (ctx: Context, options: ActivityOptions) => ctx.activity("build", options))
+
+/** An activity that no object has, so it waits in its queue. */
+const remote = workflow("remote", async (ctx: Context, options: ActivityOptions) => {
+  try {
+    return await ctx.activity("weld", { input: ctx.instance.id, ...options })
+  } catch (error) {
+    return (error as { cause?: { code?: string; message?: string } }).cause?.code ?? (error as Error).name
+  }
+})
+
 const Runner = createWorkflowRunner({
-  workflows: [child, parent, limited("single", 1), limited("five", 5)],
+  workflows: [child, parent, limited("single", 1), limited("five", 5), local, remote],
+  activities: [build],
   binding: "FAULTY",
   indexShards: 1,
 })

@@ -1,5 +1,6 @@
 import type { TestEngine } from "../../src/testing/test-engine.ts"
 import { afterEach, describe } from "vitest"
+import { activityStories } from "../../src/testing/scenarios/activities/activity-stories.ts"
 import { annotationStories } from "../../src/testing/scenarios/reading/annotation-stories.ts"
 import { burstStories } from "../../src/testing/scenarios/events/burst-stories.ts"
 import { cancelStories } from "../../src/testing/scenarios/control/cancel-stories.ts"
@@ -65,6 +66,7 @@ export const shortStories = [
   classStories,
   idleControlStories,
   failureLogStories,
+  activityStories,
 ]
 
 /** Scenarios of the long form only. */

@@ -1,5 +1,6 @@
 import type { Change } from "../../core/journal/change.ts"
 import type { ChangeIterator, Changes, ListFilter, ListPage } from "../../client-api/client-api.ts"
+import type { QueueInfo } from "../../client-api/task-control.ts"
 import { countInstances, listInstances } from "../../engine/instances/instance-list.ts"
 import { pageLimit } from "../../engine/instances/instance-summary.ts"
 import type { ScheduleFilter, SchedulePage } from "../../client-api/schedule-client.ts"
@@ -16,6 +17,7 @@ export interface InstanceIndex extends Pick<Directory, "list" | "count"> {
   changes(after: string | undefined): Promise<ReadChanges>
   latestChange(): Promise<string>
   listSchedules(request: ScheduleListRequest): Promise<Page<ScheduleRow>>
+  listQueues(): Promise<readonly QueueInfo[]>
 }
 
 interface ReadChanges {
@@ -56,6 +58,10 @@ export class IndexClient {
       ...(cursor === undefined ? undefined : { after: cursor }),
     })
     return { schedules: page.items.map(summaryOf), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+  }
+
+  async queues(): Promise<readonly QueueInfo[]> {
+    return (await this.#open()).listQueues()
   }
 
   #open(): Promise<InstanceIndex> {

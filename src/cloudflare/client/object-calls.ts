@@ -44,9 +44,9 @@ const waitMsMax = 25_000
 /** The calls of a client on the Durable Objects behind a binding, one object for each instance. */
 export class ObjectCalls implements ClientCalls {
   readonly #namespace: ObjectNamespace
-  readonly #index: Pick<IndexClient, "list" | "count" | "changes">
+  readonly #index: Pick<IndexClient, "list" | "count" | "changes" | "queues">
 
-  constructor(namespace: ObjectNamespace, index: Pick<IndexClient, "list" | "count" | "changes">) {
+  constructor(namespace: ObjectNamespace, index: Pick<IndexClient, "list" | "count" | "changes" | "queues">) {
     this.#namespace = namespace
     this.#index = index
   }
@@ -71,9 +71,9 @@ export class ObjectCalls implements ClientCalls {
     return (await this.#callObject(codeObject, "workflows", [])) as readonly WorkflowInfo[]
   }
 
-  /** Durable Objects have no task queues. */
+  /** Asks the index for the names of the queues, and then the object of each queue. */
   queues(): Promise<readonly QueueInfo[]> {
-    return Promise.resolve([])
+    return this.#index.queues()
   }
 
   /** The number of index shards, as the code of the objects configures it. */

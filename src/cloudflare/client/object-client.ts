@@ -7,7 +7,6 @@ import type { ScheduleClient } from "../../client-api/schedule-client.ts"
 import type { TaskControl } from "../../client-api/task-control.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { ObjectCalls } from "./object-calls.ts"
-import { ObjectTasks } from "./object-tasks.ts"
 
 interface Location {
   /** The region where the instance is to live, such as `"weur"`. The platform may choose another one. */
@@ -26,14 +25,15 @@ export interface EdgeClient extends Client {
 export class ObjectClient extends CheckedClient {
   readonly schedules: ScheduleClient
   readonly limits: LimitControl
-  readonly tasks: TaskControl = new ObjectTasks()
+  readonly tasks: TaskControl
 
-  constructor(calls: ObjectCalls, schedules: ScheduleCalls, limits: LimitControl) {
+  constructor(calls: ObjectCalls, schedules: ScheduleCalls, limits: LimitControl, tasks: TaskControl) {
     super(calls)
     this.schedules = new CheckedSchedules(
       () => schedules,
       (id) => this.get(id),
     )
     this.limits = limits
+    this.tasks = tasks
   }
 }

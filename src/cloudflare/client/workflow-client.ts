@@ -1,6 +1,7 @@
 import { StoredLimits } from "../../engine/flow-control/stored-limits.ts"
 import { type EdgeClient, ObjectClient } from "./object-client.ts"
 import { objectLimits } from "./object-limits.ts"
+import { ObjectTasks } from "./object-tasks.ts"
 import { ObjectCalls } from "./object-calls.ts"
 import { ObjectScheduleCalls } from "./object-schedule-calls.ts"
 import { IndexClient } from "./index-client.ts"
@@ -8,6 +9,7 @@ import type { ObjectNamespace } from "../platform/platform.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
 import { ShardedChanges } from "../store/sharded-changes.ts"
 import { ShardedIndex } from "../store/sharded-index.ts"
+import { listTaskQueues } from "../store/sharded-task-queues.ts"
 import { listSchedules } from "../store/sharded-schedules.ts"
 import { ShardLayout } from "../store/shard-layout.ts"
 
@@ -32,13 +34,18 @@ export function workflowClient(binding: ObjectNamespace): EdgeClient {
       count: (filter, by) => instances.count(filter, by),
       changes: (after) => changes.read(after, changesMax),
       latestChange: () => changes.latest(),
+      listQueues: async () => {
+        const names = await listTaskQueues(layout, (name) => network.shard(name))
+        return (await Promise.all(names.map((name) => tasks.queue(name)))).flat()
+      },
       listSchedules: (request) => listSchedules(layout, (name) => network.shard(name), request),
     }
   })
   const calls = new ObjectCalls(binding, index)
+  const tasks = new ObjectTasks(binding)
   const limits = new StoredLimits(
     objectLimits((workflow) => network.limitSettings(workflow)),
     () => undefined,
   )
-  return new ObjectClient(calls, new ObjectScheduleCalls(binding, index), limits)
+  return new ObjectClient(calls, new ObjectScheduleCalls(binding, index), limits, tasks)
 }

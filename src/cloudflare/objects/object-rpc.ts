@@ -1,5 +1,5 @@
 import type { Delivery } from "../../ports/directory.ts"
-import type { IndexShard, ScheduleIndex } from "../../ports/cloudflare/index-shard.ts"
+import type { IndexShard, ScheduleIndex, TaskQueueIndex } from "../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { LimitKey, SlotMember, LimitKeyListener } from "../../ports/cloudflare/limit-key.ts"
 import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
@@ -10,7 +10,7 @@ import type { Caller } from "./caller-scope.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 
 /** The RPC methods of an object of the class, as callers see them on its stub. */
-export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, LimitKeyListener, WorkflowLimitSettings {
+export interface RunnerStub extends IndexShard, ScheduleIndex, TaskQueueIndex, LimitKey, LimitKeyListener, WorkflowLimitSettings {
   /** Calls a method of the schedule client, with arguments and result encoded. */
   askSchedule(id: string, method: string, args: string): Promise<string>
   /** Tells the object of a schedule that one of its instances may have ended. */
@@ -19,6 +19,8 @@ export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, LimitKe
   slotHint(): Promise<void>
   /** Asks the object of an instance whether it still has, or wants, the slot of this key. */
   holdsSlot(member: SlotMember, key: string): Promise<boolean>
+  /** Calls a method of a task queue, with arguments and result encoded. */
+  askTaskQueue(method: string, args: string): Promise<string>
   /** Calls a method of the client, with arguments and result encoded. */
   ask(id: string, method: string, args: string, caller?: Caller): Promise<string>
   /** The row of the object's instance. Undefined: the object has no such instance. */
@@ -51,7 +53,7 @@ export class StubNetwork implements ObjectNetwork {
     this.#namespace = namespace
   }
 
-  shard(name: string): IndexShard & ScheduleIndex {
+  shard(name: string): IndexShard & ScheduleIndex & TaskQueueIndex {
     return stubOf(this.#namespace(), name)
   }
 

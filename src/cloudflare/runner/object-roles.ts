@@ -1,6 +1,8 @@
 import { scheduleIdOf } from "../../core/time/schedule.ts"
 import { defaultLimits } from "../../core/workflow/input-limits.ts"
 import { declaredLimits, declaredNumbers } from "../../engine/flow-control/flow-keys.ts"
+import { payloadCodecs } from "../../engine/payload-codec-store.ts"
+import { engineSettings } from "../../engine/settings.ts"
 import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import { SafeLogger } from "../../hosts/safe-logger.ts"
 import { isLimitKey, SqliteLimitKey } from "../../stores/sqlite/object/limits/sqlite-limit-key.ts"
@@ -8,16 +10,21 @@ import { SqliteLimitSettings } from "../../stores/sqlite/object/limits/sqlite-li
 import { kindFromTables } from "../../stores/sqlite/object/object-kind.ts"
 import { SqliteObjectSchedule } from "../../stores/sqlite/object/object-schedule-table.ts"
 import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts"
+import { SqliteShardTaskQueues } from "../../stores/sqlite/object/shards/shard-task-queues.ts"
 import { SqliteShardSchedules } from "../../stores/sqlite/object/shards/shard-schedules.ts"
+import { SqliteTaskQueue } from "../../stores/sqlite/object/tasks/sqlite-task-queue.ts"
 import { SqliteIndexShard } from "../../stores/sqlite/object/shards/sqlite-index-shard.ts"
 import { InstanceObject } from "../objects/instance-object.ts"
 import { LimitObject } from "../objects/limit-object.ts"
+import { ObjectHost } from "../objects/object-host.ts"
 import { LimitSettingsObject } from "../objects/limit-settings-object.ts"
 import { OutboxSender } from "../objects/outbox-sender.ts"
 import { ScheduleObject } from "../objects/schedule-object.ts"
+import { TaskQueueObject } from "../objects/task-queue-object.ts"
 import { IndexPublisher } from "../store/index-publisher.ts"
-import { limitKeyFromName, roleOpener, roleOf, scheduleName } from "../store/object-name.ts"
+import { limitKeyFromName, roleOpener, roleOf, scheduleName, taskQueueFromName } from "../store/object-name.ts"
 import { ScheduleOrderSender } from "../store/schedule-order-sender.ts"
+import { TaskQueuePublisher } from "../store/task-queue-publisher.ts"
 import type { ObjectEnvironment } from "./object-environment.ts"
 import { ObjectFlow } from "./object-flow.ts"
 import { openObjectStore } from "./open-object-store.ts"
@@ -31,9 +38,11 @@ export function objectRoles(environment: ObjectEnvironment): ObjectRoles {
     instance: roleOpener(name, "instance", () => openInstance(environment)),
     shard: roleOpener(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(environment.storage), environment.now)),
     shardSchedules: roleOpener(name, "shard", () => new SqliteShardSchedules(new ObjectSqlDriver(environment.storage))),
+    shardTaskQueues: roleOpener(name, "shard", () => new SqliteShardTaskQueues(new ObjectSqlDriver(environment.storage))),
     schedule: roleOpener(name, "schedule", () => openSchedule(environment)),
     limit: roleOpener(name, "limit", () => openLimit(environment)),
     limitSettings: roleOpener(name, "limit-settings", () => openLimitSettings(environment)),
+    taskQueue: roleOpener(name, "task-queue", () => openTaskQueue(environment)),
   }
 }
 
@@ -96,6 +105,21 @@ function openLimitSettings({ storage, network, now, config }: ObjectEnvironment)
   const registry = new WorkflowRegistry(config.workflows, defaultLimits)
   const declared = (name: string) => declaredLimits(registry).find(({ workflow }) => workflow === name)?.limits ?? []
   return new LimitSettingsObject(new SqliteLimitSettings(new ObjectSqlDriver(storage)), declared, storage, network, now, config.log)
+}
+
+function openTaskQueue({ name, storage, network, shardOf, now, config }: ObjectEnvironment): TaskQueueObject {
+  const { layout, options } = config
+  const host = new ObjectHost(storage, config.log, now)
+  const { log } = host
+  const rows = new SqliteTaskQueue(new ObjectSqlDriver(storage), now)
+  return new TaskQueueObject({
+    storage,
+    rows,
+    outbox: new OutboxSender(rows, network, now, log),
+    index: new TaskQueuePublisher({ queue: taskQueueFromName(name), rows, layout, shardOf, now, log }),
+    host,
+    settings: engineSettings(options, { codecs: payloadCodecs(options) }),
+  })
 }
 
 const setTimer = (run: () => void, ms: number): (() => void) => {

@@ -5,10 +5,12 @@ import { ObjectDatabase, objectTables } from "../../stores/sqlite/object/object-
 import type { SqliteTables } from "../../stores/sqlite/sqlite-components.ts"
 import { SqliteScheduleStore } from "../../stores/sqlite/sqlite-schedule-store.ts"
 import { SqliteTransactions } from "../../stores/sqlite/sqlite-transactions.ts"
+import { SentTaskTable } from "../../stores/sqlite/object/tasks/sent-task-table.ts"
 import { toChangeCursor } from "../../stores/shared/change-cursor.ts"
 import { ChangeTable } from "../../stores/sqlite/tables/change-table.ts"
 import { InstanceTable } from "../../stores/sqlite/tables/instance-table.ts"
 import type { StoreHooks } from "../objects/instance-object.ts"
+import { taskQueueName } from "../store/object-name.ts"
 import { ObjectScheduleStore } from "../store/object-schedule-store.ts"
 import { type ObjectStoreOptions, ObjectStore } from "../store/object-store.ts"
 import type { ObjectEnvironment } from "./object-environment.ts"
@@ -24,7 +26,9 @@ export function openObjectStore(
 ): Store {
   const driver = openDriver()
   const flowTransaction = flow.openTransaction(driver)
-  const tables = objectTables(driver, context.now, flowTransaction, instanceTables.turnObserver)
+  const observer = instanceTables.turnObserver
+  const tasks = new SentTaskTable(driver, { nameOf: taskQueueName, send: (order) => observer.onMessage(order) })
+  const tables = objectTables(driver, context.now, flowTransaction, observer, tasks)
   const database = new ObjectDatabase(driver, context, tables)
   const { afterWrite } = hooks
   const options: ObjectStoreOptions = {
@@ -36,6 +40,7 @@ export function openObjectStore(
     directory: new InstanceTable(tables),
     network,
     keys: flow.requester,
+    tasks,
     isThere: () => instanceTables.isThere(),
   }
   if (schedule === undefined) return new ObjectStore(options)

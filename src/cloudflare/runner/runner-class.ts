@@ -14,15 +14,18 @@ import type {
   IndexUpdate,
   ScheduleIndex,
   ScheduleListRequest,
+  TaskQueueIndex,
 } from "../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/cloudflare/limit-key.ts"
 import type { LimitKeyEntry, LimitSetting } from "../../ports/cloudflare/limit-settings.ts"
 import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
+import { isTaskOrder } from "../../stores/sqlite/object/tasks/is-task-order.ts"
 import type { InstanceObject } from "../objects/instance-object.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { ScheduleObject } from "../objects/schedule-object.ts"
 import type { LimitObject } from "../objects/limit-object.ts"
+import type { TaskQueueObject } from "../objects/task-queue-object.ts"
 import type { LimitSettingsObject } from "../objects/limit-settings-object.ts"
 import type { Caller } from "../objects/caller-scope.ts"
 import { encodeAnswer } from "../objects/instance-rpc-methods.ts"
@@ -89,9 +92,12 @@ export interface ObjectRoles {
   shard(): IndexShard
   /** The schedules that a shard lists. */
   shardSchedules(): ScheduleIndex
+  /** The task queues that a shard lists. */
+  shardTaskQueues(): TaskQueueIndex
   limit(): LimitObject
   limitSettings(): LimitSettingsObject
   schedule(): ScheduleObject
+  taskQueue(): TaskQueueObject
   /** The role of this object. */
   kind(): ObjectRole["kind"]
 }
@@ -176,7 +182,9 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async peerReceive(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
-      return this.#object.receive(from, messages)
+      const [first] = messages
+      const isForQueue = first !== undefined && isTaskOrder(first.message)
+      return isForQueue ? this.#roles.taskQueue().receive(from, messages) : this.#object.receive(from, messages)
     }
 
     async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
@@ -211,12 +219,28 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#roles.shardSchedules().scheduleList(request)
     }
 
+    async taskQueueWrite(queue: string): Promise<void> {
+      return this.#roles.shardTaskQueues().taskQueueWrite(queue)
+    }
+
+    async taskQueueRemove(queue: string): Promise<void> {
+      return this.#roles.shardTaskQueues().taskQueueRemove(queue)
+    }
+
+    async taskQueueList(): Promise<readonly string[]> {
+      return this.#roles.shardTaskQueues().taskQueueList()
+    }
+
     async askSchedule(id: string, method: string, args: string): Promise<string> {
       return encodeAnswer(() => this.#roles.schedule().call(id, method, args))
     }
 
     async scheduleHint(): Promise<void> {
       return this.#roles.schedule().hint()
+    }
+
+    async askTaskQueue(method: string, args: string): Promise<string> {
+      return encodeAnswer(() => this.#roles.taskQueue().call(method, args))
     }
 
     async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
@@ -269,6 +293,8 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
           return this.#roles.limit().alarm()
         case "limit-settings":
           return this.#roles.limitSettings().alarm()
+        case "task-queue":
+          return this.#roles.taskQueue().alarm()
         case "shard":
           return undefined
       }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { checkId } from "../../core/workflow/input-limits.ts"
-import { limitName, limitSettingsName, roleOpener, roleOf, scheduleName, shardName } from "./object-name.ts"
+import { limitName, limitSettingsName, roleOpener, roleOf, scheduleName, shardName, taskQueueName } from "./object-name.ts"
 
 describe("the name of an object", () => {
   it("says what the object is for", () => {
@@ -9,6 +9,7 @@ describe("the name of an object", () => {
     expect(roleOf(scheduleName("nightly:eu"))).toEqual({ kind: "schedule", id: "nightly:eu" })
     expect(roleOf(limitName("order/concurrency/a:b\n@c"))).toEqual({ kind: "limit", key: "order/concurrency/a:b\n@c" })
     expect(roleOf(limitSettingsName("order:eu"))).toEqual({ kind: "limit-settings", workflow: "order:eu" })
+    expect(roleOf(taskQueueName("reports:eu"))).toEqual({ kind: "task-queue", queue: "reports:eu" })
   })
 
   it("is refused where it is of no kind, also a shard that no layout has", () => {
@@ -24,6 +25,7 @@ describe("the name of an object", () => {
       "@index:8:-1",
       "@schedule:",
       "@limit-settings:",
+      "@task-queue:",
       "@other:1",
       "@Index:8:1",
     ])
@@ -31,7 +33,7 @@ describe("the name of an object", () => {
   })
 
   it("cannot be an instance's id", () => {
-    for (const name of [shardName(8, 0), scheduleName("a"), limitName("a"), "@anything"])
+    for (const name of [shardName(8, 0), scheduleName("a"), limitName("a"), taskQueueName("a"), "@anything"])
       expect(() => checkId(name)).toThrow(expect.objectContaining({ code: "BAD_ID" }))
     for (const id of ["index:8:0", "_", "a@index:8:0", "schedule:1"]) {
       expect(() => checkId(id)).not.toThrow()

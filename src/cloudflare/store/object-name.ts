@@ -9,6 +9,7 @@ import { shown } from "../../core/workflow/input-limits.ts"
  *   @schedule:nightly         a schedule, by its id
  *   @limit:order/concurrency  one key of a limit, or a unique key
  *   @limit-settings:order     the numbers that were set for the limits of a workflow
+ *   @task-queue:reports       the tasks of a task queue
  *
  * No id begins with `@`. An object with any other name refuses every call.
  */
@@ -18,6 +19,7 @@ export type ObjectRole =
   | { readonly kind: "schedule"; readonly id: string }
   | { readonly kind: "limit"; readonly key: string }
   | { readonly kind: "limit-settings"; readonly workflow: string }
+  | { readonly kind: "task-queue"; readonly queue: string }
 
 /** Every name that is not an instance's begins with this character. Ids begin with a letter, a digit or `_`. */
 const reservedMark = "@"
@@ -38,6 +40,16 @@ export function limitSettingsName(workflow: string): string {
   return `${reservedMark}limit-settings:${workflow}`
 }
 
+export function taskQueueName(queue: string): string {
+  return `${reservedMark}task-queue:${queue}`
+}
+
+/** The queue of the object that has this name. Undefined: the platform does not tell the name. */
+export function taskQueueFromName(name: string | undefined): string | undefined {
+  const role = name === undefined ? undefined : roleOf(name)
+  return role?.kind === "task-queue" ? role.queue : undefined
+}
+
 /** The limit key of the object that has this name; empty if the platform does not tell the name. */
 export function limitKeyFromName(name: string | undefined): string {
   const role = name === undefined ? undefined : roleOf(name)
@@ -50,6 +62,7 @@ export function roleOf(name: string): ObjectRole {
   if (kind === "schedule") return { kind, id: rest }
   if (kind === "limit") return { kind, key: rest }
   if (kind === "limit-settings") return { kind, workflow: rest }
+  if (kind === "task-queue") return { kind, queue: rest }
   const [, layout, index] = /^([1-9]\d{0,3}):(0|[1-9]\d{0,3})$/.exec(kind === "index" ? rest : "") ?? []
   if (layout !== undefined && Number(index) < Number(layout)) return { kind: "shard", layout: Number(layout), index: Number(index) }
   throw reservedName(name)
@@ -73,7 +86,7 @@ function notOfKind(name: string, kind: string): PerdureError {
 function reservedName(name: string): PerdureError {
   return new PerdureError(
     "BAD_ID",
-    `${shown(name)} begins with "${reservedMark}", which is reserved for index shards, schedules and limits; begin with a letter, a digit or _`,
+    `${shown(name)} begins with "${reservedMark}", which is reserved for index shards, schedules, limits and task queues; begin with a letter, a digit or _`,
     { details: { id: name, reserved: reservedMark } },
   )
 }

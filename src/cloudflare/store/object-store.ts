@@ -20,6 +20,8 @@ export interface ObjectStoreOptions {
   readonly flow: Store["flow"]
   readonly keys: Pick<SlotRequester, "withKeys">
   readonly transactions: Transactions
+  /** The tasks that the instance has sent to the objects of their queues. */
+  readonly tasks: { openTasks(ids: readonly string[]): readonly string[] }
   /** The changes of the object's own instance. */
   readonly changes: Pick<Directory, "changes" | "latestChange">
   /** False: nothing has been written to the object yet. */
@@ -83,6 +85,10 @@ export class ObjectStore implements Store {
 
   onHint(listener: (hint?: Hint) => void): () => void {
     return this.#options.database.onHint(listener)
+  }
+
+  openTasks(ids: readonly string[]): readonly string[] {
+    return this.#options.tasks.openTasks(ids)
   }
 
   isRemote(id: string): boolean {

@@ -1,10 +1,9 @@
 import type { ActivityAsk } from "../../core/execution/activity-ask.ts"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
-import { PerdureError } from "../../core/errors.ts"
 import type { AnyActivity } from "../../core/workflow/activity.ts"
 
 export interface LocalActivitiesOptions {
-  /** The task queues that this engine serves. Undefined: all. */
+  /** The task queues whose activities run in this engine. Undefined: all. */
   readonly queues: readonly string[] | undefined
   readonly concurrentMax: number
   /** The queues from which tasks are claimed at a rate. */
@@ -27,11 +26,7 @@ export class LocalActivities {
 
   constructor(activities: readonly AnyActivity[], options: LocalActivitiesOptions) {
     this.#options = options
-    for (const activity of activities) {
-      if (this.#byName.has(activity.name))
-        throw new PerdureError("BAD_OPTION", `activity "${activity.name}" is registered twice; give one of them another name`)
-      this.#byName.set(activity.name, activity)
-    }
+    for (const activity of activities) this.#byName.set(activity.name, activity)
   }
 
   get names(): readonly string[] {

@@ -10,9 +10,11 @@ import { taskId } from "./task-id.ts"
  */
 export async function missingTasks(store: Store, { id, incarnation }: InstanceRow, recorded: readonly Recorded[]): Promise<ReadonlySet<string>> {
   const open = openTasks(recorded)
-  if (open.size === 0 || store.tasks === undefined) return new Set()
+  const { tasks } = store
+  if (open.size === 0 || (tasks === undefined && store.openTasks === undefined)) return new Set()
   const steps = new Map([...open].map(([step, attempt]) => [taskId(incarnation, attempt), step]))
-  for (const task of await store.tasks.find([...steps.keys()])) steps.delete(task.id)
+  const ids = [...steps.keys()]
+  for (const task of store.openTasks?.(ids) ?? (await tasks?.find(ids))?.map((row) => row.id) ?? []) steps.delete(task)
   if (steps.size === 0) return new Set()
   for (const { kind, eventId } of await store.journal.readInbox([id])) if (kind === "activity" && eventId !== undefined) steps.delete(eventId)
   return new Set(steps.values())

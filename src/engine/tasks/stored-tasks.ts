@@ -1,6 +1,5 @@
 import { checkArguments } from "../../core/arguments/argument.ts"
 import { taskArguments } from "../../core/arguments/client-arguments.ts"
-import { PerdureError } from "../../core/errors.ts"
 import type { TaskEndingPayload } from "../../core/journal/task-ending.ts"
 import { durationMs } from "../../core/time/duration.ts"
 import { storedPayload } from "../../core/values/encoded-payload.ts"
@@ -12,6 +11,7 @@ import {
   type FailOptions,
   type HeartbeatOptions,
   noTaskQueues,
+  staleTask,
   type TaskControl,
   type TaskReference,
 } from "../../client-api/task-control.ts"
@@ -22,10 +22,13 @@ import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
 import { idempotencyKeyOf } from "./task-id.ts"
 
+/** What gives out the tasks of a store: an engine, or the object of a task queue. */
+export type TaskServer = Pick<Worker, "host" | "settings" | "timers" | "hint">
+
 /** The task queues of the store, for workers that are no engines. Their values are decoded and encoded here. */
 export class StoredTasks implements TaskControl, EngineListener {
   readonly #tasks: TaskStore | undefined
-  readonly #worker: Worker
+  readonly #worker: TaskServer
   readonly #requireOpen: () => void
   /** Called when there may be tasks to claim. */
   readonly #waiting = new Set<() => void>()
@@ -38,7 +41,7 @@ export class StoredTasks implements TaskControl, EngineListener {
   }
 
   /** `requireOpen` throws if the engine is closed. */
-  constructor(tasks: TaskStore | undefined, worker: Worker, requireOpen: () => void) {
+  constructor(tasks: TaskStore | undefined, worker: TaskServer, requireOpen: () => void) {
     this.#tasks = tasks
     this.#worker = worker
     this.#requireOpen = requireOpen
@@ -183,10 +186,4 @@ export class StoredTasks implements TaskControl, EngineListener {
     if (outcome === "gone") throw staleTask(id)
     this.#worker.hint([task.instance])
   }
-}
-
-function staleTask(id: string): PerdureError {
-  return new PerdureError("STALE_TASK", `the claim of task "${id}" is over: it has ended, it was cancelled, or another worker has it; stop working on it`, {
-    details: { task: id },
-  })
 }

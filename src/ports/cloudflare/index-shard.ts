@@ -31,6 +31,16 @@ export interface ScheduleIndex {
   scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>>
 }
 
+/** The task queues that a shard lists: those that have tasks or workers, or had some in the last day. */
+export interface TaskQueueIndex {
+  /** Lists the queue. */
+  taskQueueWrite(queue: string): Promise<void>
+  /** Removes a queue that nobody uses any more. */
+  taskQueueRemove(queue: string): Promise<void>
+  /** The names of the queues, in order. */
+  taskQueueList(): Promise<readonly string[]>
+}
+
 export interface ScheduleListRequest {
   readonly workflow?: string
   readonly limit: number

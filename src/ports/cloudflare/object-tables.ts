@@ -1,7 +1,8 @@
 import type { Status } from "../../core/journal/status.ts"
 import type { Delivery } from "../directory.ts"
 import type { IndexRemoval } from "./index-shard.ts"
-import type { InstanceRow, JournalRow, NewMessage } from "../journal-store.ts"
+import type { InstanceRow, JournalRow } from "../journal-store.ts"
+import type { ObjectMessage } from "./task-order.ts"
 import type { TurnObserver } from "./turn-observer.ts"
 
 /**
@@ -59,7 +60,7 @@ export interface ObjectInstanceSummary {
 
 export interface OutgoingMessage {
   readonly seq: number
-  readonly message: NewMessage
+  readonly message: ObjectMessage
 }
 
 export interface IndexBacklog {

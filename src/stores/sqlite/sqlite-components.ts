@@ -7,6 +7,7 @@ import { JournalTable } from "./tables/journal-table.ts"
 import type { OfferTable } from "./tables/offer-table.ts"
 import type { SqliteFlowTransaction } from "./tables/flow-transaction.ts"
 import { TurnTable } from "./tables/turn-table.ts"
+import type { TurnTasks } from "./tables/turn-tasks.ts"
 import type { TaskTable } from "./tables/task-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 import type { TurnBatch } from "./tables/turn-batch.ts"
@@ -23,7 +24,7 @@ export interface SqliteTables {
   /** Only in files, which several workers may open. */
   readonly offers?: OfferTable
   /** Undefined: the database has no task queues. */
-  readonly tasks?: TaskTable | undefined
+  readonly tasks?: TurnTasks | undefined
 }
 
 /** The tables of a database that holds the limits and unique keys of all instances itself. */
@@ -41,7 +42,7 @@ export interface SqliteTableOptions {
   readonly batch?: TurnBatch
   readonly flow: TurnFlow
   readonly due: DueSearch
-  readonly tasks?: TaskTable
+  readonly tasks?: TurnTasks | undefined
   /** Only in objects: passes messages for other instances on, and notes turns for the index. */
   readonly observer?: TurnObserver | undefined
 }

@@ -12,12 +12,17 @@ import { taskColumns, taskTables, type TaskTable } from "./tables/task-table.ts"
 import { TaskWorkerTable } from "./tables/task-worker-table.ts"
 import { WaitingTasks } from "./tables/waiting-tasks.ts"
 
+/** Delivers the endings of tasks, in their transactions. In the object of a queue, the inboxes are in other objects. */
+export type TaskInbox = Pick<InboxTable, "deliver">
+
+export type TaskStoreTables = Pick<TaskQueueTables, "driver" | "now" | "tasks"> & { readonly inbox: TaskInbox }
+
 /** Any process that has the file open may call these methods. Each writes in one short transaction, and none writes if it finds nothing to do. */
 export class SqliteTaskStore implements TaskStore {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #wallNow: () => number
-  readonly #inbox: InboxTable
+  readonly #inbox: TaskInbox
   readonly #tasks: TaskTable
   readonly #waiting: WaitingTasks
   readonly #workers: TaskWorkerTable
@@ -32,7 +37,7 @@ export class SqliteTaskStore implements TaskStore {
   readonly #setRate: SqlStatement
 
   /** `wallNow`: the time that messages get. Other processes compare it with their clocks, so it must not be ahead after this clock was set back. */
-  constructor({ driver, now, inbox, tasks }: TaskQueueTables, wallNow = now) {
+  constructor({ driver, now, inbox, tasks }: TaskStoreTables, wallNow = now) {
     this.#driver = driver
     this.#now = now
     this.#wallNow = wallNow
@@ -110,7 +115,7 @@ export class SqliteTaskStore implements TaskStore {
 
   async expire(limit: number): Promise<ExpiredTasks> {
     const now = this.#now()
-    const nextAt = this.#nextExpiresAt()
+    const nextAt = this.nextExpiresAt()
     if (nextAt === undefined || nextAt > now) return expiredTasks([], nextAt)
     return this.#driver.transaction(() => {
       const rows = this.#expired.all(now, limit)
@@ -120,12 +125,13 @@ export class SqliteTaskStore implements TaskStore {
       }
       return expiredTasks(
         rows.map((row) => text(row, "instance")),
-        this.#nextExpiresAt(),
+        this.nextExpiresAt(),
       )
     })
   }
 
-  #nextExpiresAt(): number | undefined {
+  /** When the next task will have to be ended. Undefined: no task has a limit of time. */
+  nextExpiresAt(): number | undefined {
     const row = this.#nextExpiry.get()
     return row === undefined ? undefined : integer(row, "expires_at")
   }

@@ -9,8 +9,6 @@ export type OpenClient = (workflows: readonly AnyWorkflow[]) => Promise<OpenedCl
 
 export interface OpenedClient {
   readonly client: Client
-  /** False: the store has no task queues, as in Durable Objects. */
-  readonly hasTaskQueues?: false
   close(): Promise<void>
 }
 

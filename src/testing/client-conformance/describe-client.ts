@@ -29,7 +29,7 @@ export function describeClient(name: string, open: OpenClient): void {
     instanceCases(client)
     overviewCases(client)
     scheduleCases(client)
-    taskCases(client, () => opened?.hasTaskQueues !== false)
+    taskCases(client)
     hostileCases(client)
 
     it("uses every method of a client", () => {

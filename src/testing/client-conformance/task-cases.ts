@@ -1,20 +1,10 @@
 import { describe, expect, it } from "vitest"
-import type { Client } from "../../client-api/client-api.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import { richValue, supplying } from "./sample-workflows.ts"
 
 const offer = { worker: "press-1", activities: ["supply"], wait: "10s" } as const
 
-/** Where the store has no task queues, each call says so. */
-async function refusesTasks(client: Client): Promise<void> {
-  const { tasks } = client
-  const task = { id: "t", token: "t" }
-  for (const call of [() => tasks.claim("far", offer), () => tasks.heartbeat(task), () => tasks.complete(task), () => tasks.fail(task, "error")])
-    await expect(call()).rejects.toMatchObject({ code: "NO_TASK_QUEUES" })
-  expect(await client.queues()).toEqual([])
-}
-
-export function taskCases(client: CurrentClient, hasTaskQueues: () => boolean): void {
+export function taskCases(client: CurrentClient): void {
   describe("tasks", () => {
     const claimed = async () => {
       const [task] = await client().tasks.claim("far", offer)
@@ -22,8 +12,7 @@ export function taskCases(client: CurrentClient, hasTaskQueues: () => boolean): 
       return task
     }
 
-    it("are claimed, kept and completed; where the store has no task queues, each call says so", async () => {
-      if (!hasTaskQueues()) return refusesTasks(client())
+    it("are claimed, kept and completed", async () => {
       expect(await client().tasks.claim("far", { ...offer, wait: 0 })).toEqual([])
       // The claim waits, and gets the task that comes later.
       const coming = claimed()
@@ -42,7 +31,6 @@ export function taskCases(client: CurrentClient, hasTaskQueues: () => boolean): 
     })
 
     it("are tried again with the last heartbeat, and a claim that is over changes nothing", async () => {
-      if (!hasTaskQueues()) return refusesTasks(client())
       const handle = await client().start(supplying, { id: "s" })
       const first = await claimed()
       await client().tasks.heartbeat(first, { details: { done: 3 } })
@@ -60,7 +48,6 @@ export function taskCases(client: CurrentClient, hasTaskQueues: () => boolean): 
     })
 
     it("fail at once with an error that no other attempt can help", async () => {
-      if (!hasTaskQueues()) return refusesTasks(client())
       const handle = await client().start(supplying, { id: "s" })
       await client().tasks.fail(await claimed(), Object.assign(new TypeError("no stock"), { left: 0n }), { retryable: false })
       await expect(handle.result()).rejects.toMatchObject({ code: "STEP_FAILED", cause: { name: "TypeError", message: "no stock", left: 0n } })
@@ -68,7 +55,6 @@ export function taskCases(client: CurrentClient, hasTaskQueues: () => boolean): 
 
     it("are not claimed by a caller that has gone away", async () => {
       const controller = new AbortController()
-      if (!hasTaskQueues()) return refusesTasks(client())
       const waiting = client().tasks.claim("far", { ...offer, wait: "1m", signal: controller.signal })
       controller.abort()
       expect(await waiting).toEqual([])

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url"
 import { convertV4MiniflareOptions, Miniflare, Response } from "miniflare"
 import { build, type Rollup } from "vite"
 
-/** The Worker as one module. */
-export async function bundledWorker(): Promise<string> {
+/** The Worker in this file of the folder, as one module. */
+export async function bundledWorker(file = "worker.ts"): Promise<string> {
   const result = (await build({
     configFile: false,
     logLevel: "silent",
@@ -12,7 +12,7 @@ export async function bundledWorker(): Promise<string> {
       write: false,
       minify: false,
       target: "es2022",
-      lib: { entry: fileURLToPath(new URL("worker.ts", import.meta.url)), formats: ["es"], fileName: "worker" },
+      lib: { entry: fileURLToPath(new URL(file, import.meta.url)), formats: ["es"], fileName: "worker" },
       rollupOptions: { external: [/^cloudflare:/, /^node:/], output: { codeSplitting: false } },
     },
   })) as Rollup.RollupOutput[]
@@ -28,6 +28,7 @@ export class WorkerdProcess {
   readonly #options: { readonly script: string; readonly folder: string; readonly onTold: OnTold }
   #miniflare: Miniflare | undefined
   #pid = 0
+  #url = ""
   #life = 0
 
   constructor(options: { readonly script: string; readonly folder: string; readonly onTold: OnTold }) {
@@ -53,10 +54,15 @@ export class WorkerdProcess {
         },
       }),
     )
-    await miniflare.ready
+    this.#url = (await miniflare.ready).origin
     this.#miniflare = miniflare
     this.#pid = childrenNamed("workerd").find((pid) => !before.includes(pid)) ?? 0
     if (this.#pid === 0) throw new Error("workerd was started, but no process of ours is new")
+  }
+
+  /** Where other processes reach the Worker. It is another address after each start. */
+  get url(): string {
+    return this.#url
   }
 
   /** Undefined: it did not answer, as it is dead or dying. */

@@ -9,10 +9,11 @@ import { SmallDueTable } from "./small-due-table.ts"
 import { SqliteJournalStore } from "../sqlite-journal-store.ts"
 import { type SqliteTables, sqliteTables } from "../sqlite-components.ts"
 import type { TurnFlow } from "../tables/turn-flow-port.ts"
+import type { TurnTasks } from "../tables/turn-tasks.ts"
 
 /** The tables of an object's instance. `observer` is told of each turn and of each message to another object. */
-export function objectTables(driver: SqlDriver, now: () => number, flow: TurnFlow, observer: TurnObserver): SqliteTables {
-  return sqliteTables(driver, now, { flow, due: new SmallDueTable(driver), observer })
+export function objectTables(driver: SqlDriver, now: () => number, flow: TurnFlow, observer: TurnObserver, tasks?: TurnTasks): SqliteTables {
+  return sqliteTables(driver, now, { flow, due: new SmallDueTable(driver), tasks, observer })
 }
 
 /** The open database of one Durable Object. The first to open it in the object is its worker. */

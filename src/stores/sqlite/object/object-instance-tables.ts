@@ -3,7 +3,8 @@ import { scheduleIdOf } from "../../../core/time/schedule.ts"
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { Delivery } from "../../../ports/directory.ts"
 import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
-import type { NewMessage, Turn } from "../../../ports/journal-store.ts"
+import type { Turn } from "../../../ports/journal-store.ts"
+import type { ObjectMessage } from "../../../ports/cloudflare/task-order.ts"
 import type { IndexCopy, IndexBacklog, ObjectTables, OutgoingMessage, ObjectInstanceSummary } from "../../../ports/cloudflare/object-tables.ts"
 import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
 import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
@@ -23,6 +24,8 @@ import { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, text } from "../driver/sql-columns.ts"
 import { IndexTurnBuffer } from "./index-turn-buffer.ts"
 import { RowAfterTurn } from "./row-after-turn.ts"
+import { isTaskOrder } from "./tasks/is-task-order.ts"
+import { removeSentTask, SentTaskTable } from "./tasks/sent-task-table.ts"
 
 /**
  * The tables that only objects have:
@@ -30,6 +33,7 @@ import { RowAfterTurn } from "./row-after-turn.ts"
  *   index_progress  one row, from the first update of the index on: which shard lists the instance, how far, and which removals it must still get
  *   slot_request    slots that the instance has requested from limit keys, holds, or returns
  *   outbox          messages to other objects
+ *   sent_task       tasks in the objects of their queues that have not ended (sent-task-table.ts)
  *   received        by sender: the last message that this object has received
  *   refused         incarnations that must not be created, for a day: a control message for the instance came before its creation, or the instance
  *                   was a schedule's and is deleted
@@ -41,6 +45,7 @@ const definitions: Readonly<Record<string, readonly string[]>> = {
   ...slotTableDefinitions,
   ...scheduleTableDefinitions,
   ...OutboxTable.definitions,
+  ...SentTaskTable.definitions,
   ...IndexProgress.definitions,
   perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
@@ -176,8 +181,11 @@ export class SqliteObjectTables implements ObjectTables {
     })
   }
 
-  #deliver(message: NewMessage): Delivery {
+  #deliver(message: ObjectMessage): Delivery {
+    // Only the object of a task queue takes orders.
+    if (isTaskOrder(message)) return "absent"
     const now = this.#now()
+    if (message.kind === "activity" && message.eventId !== undefined) removeSentTask(this.#driver, message.eventId)
     const delivery = this.#inbox.deliver(message, now)
     if (delivery === "absent" && message.incarnation !== undefined && isControl(message.kind)) this.#refuse(message.incarnation, now)
     return delivery

@@ -6,10 +6,11 @@ const kindOfTable = [
   ["perdure_limit_override", "limit-settings"],
   ["perdure_order_index", "schedule"],
   ["perdure_index_entry", "shard"],
+  ["perdure_task_sender", "task-queue"],
 ] as const
 
 /** The kind of an object by its tables. An alarm may come without the object's name, which tells the kind otherwise. */
-export function kindFromTables(driver: SqlDriver): "instance" | "limit" | "limit-settings" | "schedule" | "shard" {
+export function kindFromTables(driver: SqlDriver): "instance" | "limit" | "limit-settings" | "schedule" | "shard" | "task-queue" {
   const names = new Set(
     driver
       .prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`)

@@ -1,4 +1,4 @@
-import type { MessageKind, NewMessage } from "../../../ports/journal-store.ts"
+import type { ObjectMessage } from "../../../ports/cloudflare/task-order.ts"
 import type { OutgoingMessage } from "../../../ports/cloudflare/object-tables.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
 import { fromText, textOrNull, toText } from "../../shared/unsafe-text.ts"
@@ -54,7 +54,7 @@ export class OutboxTable {
     this.#removeChunks = driver.prepare(`DELETE FROM perdure_outbox_chunk WHERE message = ?`)
   }
 
-  add({ instance, incarnation, kind, at, topic, eventId, payload }: NewMessage): void {
+  add({ instance, incarnation, kind, at, topic, eventId, payload }: ObjectMessage): void {
     const stored = payload === undefined ? null : toText(payload)
     const chunks = stored !== null && stored.length > inlineTextMax ? toChunks(stored) : undefined
     this.#insert.run(
@@ -88,18 +88,18 @@ export class OutboxTable {
     this.#remove.run(seq)
   }
 
-  #message(row: SqlRow): NewMessage {
+  #message(row: SqlRow): ObjectMessage {
     const optional = <K extends string>(name: K, value: string | undefined) => (value === undefined ? undefined : { [name]: value })
     const isCut = optionalInteger(row, "chunks") !== undefined
     const payload = isCut ? fromText(fromChunks(this.#readChunks.all(integer(row, "seq")).map((part) => bytes(part, "bytes")))) : optionalText(row, "payload")
     return {
       instance: text(row, "target"),
-      kind: text(row, "kind") as MessageKind,
+      kind: text(row, "kind"),
       at: integer(row, "at"),
       ...optional("incarnation", optionalText(row, "incarnation")),
       ...optional("topic", optionalText(row, "topic")),
       ...optional("eventId", optionalText(row, "event_id")),
       ...optional("payload", payload),
-    }
+    } as ObjectMessage
   }
 }

@@ -1,4 +1,4 @@
-import { flowTables, instanceColumnDefinitions, instanceTables, isStartExpression, scheduleTables, taskTables } from "./table-statements.ts"
+import { flowTables, instanceColumnDefinitions, instanceTables, isStartExpression, scheduleTables, taskIndexes, taskTables } from "./table-statements.ts"
 
 /**
  * The tables of a database file, as numbered migrations that only add. The names have a prefix because a user's own tables may live in the same file.
@@ -93,11 +93,7 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX perdure_schedule_workflow ON perdure_schedule (workflow, id)`,
       ...scheduleTables.perdure_schedule_input,
       ...taskTables.perdure_task,
-      // With the column of their condition, so that a count need not read the rows.
-      `CREATE INDEX perdure_task_waiting ON perdure_task (queue, activity, seq, token) WHERE token IS NULL`,
-      `CREATE INDEX perdure_task_claimed ON perdure_task (queue, token) WHERE token IS NOT NULL`,
-      `CREATE INDEX perdure_task_instance ON perdure_task (instance)`,
-      `CREATE INDEX perdure_task_expires ON perdure_task (expires_at) WHERE expires_at IS NOT NULL`,
+      ...taskIndexes,
       ...taskTables.perdure_task_chunk,
       ...taskTables.perdure_task_rate,
       ...taskTables.perdure_task_worker,

@@ -107,6 +107,14 @@ export const scheduleTables = {
   ],
 } as const
 
+/** The indexes on tasks. `perdure_task_waiting` and `perdure_task_claimed` have the column of their condition, so that a count need not read the rows. */
+export const taskIndexes = [
+  `CREATE INDEX perdure_task_waiting ON perdure_task (queue, activity, seq, token) WHERE token IS NULL`,
+  `CREATE INDEX perdure_task_claimed ON perdure_task (queue, token) WHERE token IS NOT NULL`,
+  `CREATE INDEX perdure_task_instance ON perdure_task (instance)`,
+  `CREATE INDEX perdure_task_expires ON perdure_task (expires_at) WHERE expires_at IS NOT NULL`,
+] as const
+
 /**
  * The tables of task queues, which no object with one instance has. `expires_at` is null for a task without a limit of time; like `claimable_at` it is
  * computed, so it cannot disagree with its columns. The long columns come last, so a query of the others does not read through them.

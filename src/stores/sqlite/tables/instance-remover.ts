@@ -3,14 +3,14 @@ import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceAnnotations } from "./instance-annotations.ts"
 import { fromTags } from "./instance-row.ts"
-import type { TaskTable } from "./task-table.ts"
+import type { TurnTasks } from "./turn-tasks.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, optionalInteger, optionalText, text } from "../driver/sql-columns.ts"
 
 /** Removes ended instances with all their rows, within a transaction of the caller. */
 export class InstanceRemover {
   readonly #inbox: InboxTable
-  readonly #tasks: TaskTable | undefined
+  readonly #tasks: Pick<TurnTasks, "end"> | undefined
   readonly #find: SqlStatement
   readonly #annotations: InstanceAnnotations
   readonly #byKey: readonly SqlStatement[]
@@ -18,10 +18,10 @@ export class InstanceRemover {
   readonly #removePlaceholder: SqlStatement
   readonly #addPlaceholder: SqlStatement
 
-  constructor(driver: SqlDriver, inbox: InboxTable, tasks: TaskTable | undefined) {
+  constructor(driver: SqlDriver, inbox: InboxTable, tasks: Pick<TurnTasks, "end"> | undefined) {
     this.#inbox = inbox
     this.#tasks = tasks
-    this.#find = driver.prepare(`SELECT key, status, tags, created_at FROM perdure_instance WHERE id = ?`)
+    this.#find = driver.prepare(`SELECT key, incarnation, status, tags, created_at FROM perdure_instance WHERE id = ?`)
     this.#annotations = new InstanceAnnotations(driver)
     this.#byKey = [
       driver.prepare(`DELETE FROM perdure_journal_chunk WHERE instance = ?`),
@@ -57,7 +57,7 @@ export class InstanceRemover {
     const key = integer(row, "key")
     this.#annotations.untag(key, integer(row, "created_at"), fromTags(optionalText(row, "tags")))
     this.#inbox.discard(key)
-    this.#tasks?.end(key, "all")
+    this.#tasks?.end(key, "all", { instance: id, incarnation: text(row, "incarnation"), at: integer(row, "created_at") })
     for (const statement of this.#byKey) statement.run(key)
     return true
   }

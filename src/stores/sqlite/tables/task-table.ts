@@ -4,6 +4,7 @@ import { fromText, textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { taskRowFrom } from "../../shared/task-rows.ts"
 import { bytes, integer, optionalInteger } from "../driver/sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "../driver/text-chunks.ts"
+import type { TaskTurn, TurnTasks } from "./turn-tasks.ts"
 
 /** The columns that `row` needs, with the instance to which the task belongs. */
 export const taskColumns = `t.seq, t.id, i.id AS instance, i.incarnation, t.step, t.attempt, t.activity, t.queue, t.created_at, t.timeout_ms, t.heartbeat_ms,
@@ -11,7 +12,7 @@ export const taskColumns = `t.seq, t.id, i.id AS instance, i.incarnation, t.step
 export const taskTables = "perdure_task t CROSS JOIN perdure_instance i ON i.key = t.instance"
 
 /** The rows of tasks, as turns write and end them. Callers that write are in a transaction. */
-export class TaskTable {
+export class TaskTable implements TurnTasks {
   readonly #insert: SqlStatement
   readonly #insertChunk: SqlStatement
   readonly #find: SqlStatement
@@ -37,7 +38,7 @@ export class TaskTable {
     this.#readChunks = driver.prepare(`SELECT bytes FROM perdure_task_chunk WHERE task = ? ORDER BY part`)
   }
 
-  add(instance: number, task: NewTask, at: number): void {
+  add(instance: number, task: NewTask, { at }: Pick<TaskTurn, "at">): void {
     const { attempt, timeoutMs = null, heartbeatMs = null, startBy = null, closeBy = null } = task
     const id = toText(task.id)
     const input = toText(task.input)

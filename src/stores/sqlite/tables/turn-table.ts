@@ -10,7 +10,7 @@ import { isInline, type JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { isAppendOnly } from "../../shared/turn.ts"
 import { text } from "../driver/sql-columns.ts"
-import type { TaskTable } from "./task-table.ts"
+import type { TurnTasks } from "./turn-tasks.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
 import type { TurnBatch } from "./turn-batch.ts"
 
@@ -28,7 +28,7 @@ export interface TurnTableOptions {
   readonly inbox: InboxTable
   readonly flow: TurnFlow
   /** Undefined: the database has no task queues. No turn has tasks, but a turn may say that it ends all tasks. */
-  readonly tasks?: TaskTable | undefined
+  readonly tasks?: TurnTasks | undefined
   readonly now: () => number
   readonly observer: TurnObserver | undefined
   readonly batch: TurnBatch | undefined
@@ -39,7 +39,7 @@ export class TurnTable {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
   readonly #flow: TurnFlow
-  readonly #tasks: TaskTable | undefined
+  readonly #tasks: TurnTasks | undefined
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #observer: TurnObserver | undefined
@@ -169,10 +169,11 @@ export class TurnTable {
     return row !== undefined && !isTerminal(text(row, "status") as Status)
   }
 
-  #writeTasks(key: number, { endsTasks, tasks = [], at }: Turn): void {
+  #writeTasks(key: number, turn: Turn): void {
+    const { endsTasks, tasks = [] } = turn
     if (tasks.length > 0 && !this.#tasks) throw new Error("a turn has tasks, but its store has no task queues")
-    if (endsTasks !== undefined) this.#tasks?.end(key, endsTasks)
-    for (const task of tasks) this.#tasks?.add(key, task, at)
+    if (endsTasks !== undefined) this.#tasks?.end(key, endsTasks, turn)
+    for (const task of tasks) this.#tasks?.add(key, task, turn)
   }
 
   #send(messages: readonly NewMessage[]): void {

@@ -14,6 +14,7 @@ export const shardVersions = "perdure_index_meta"
  *   index_change    changes of instances, in the order in which the shard received them. AUTOINCREMENT: a number that a reader has passed must
  *                   never come again, although rows of removed instances are deleted.
  *   index_schedule  the newest copy of each schedule
+ *   index_task_queue  the names of task queues
  *   index_mark      a random text that tells this shard from a later shard with the same name
  */
 export const shardMigrations: readonly Migration[] = [
@@ -43,6 +44,7 @@ export const shardMigrations: readonly Migration[] = [
       `CREATE TABLE perdure_index_schedule (
         id TEXT PRIMARY KEY, incarnation TEXT NOT NULL, revision INTEGER NOT NULL, workflow TEXT NOT NULL, created_at INTEGER NOT NULL, row TEXT NOT NULL
       ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE perdure_index_task_queue (queue TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`,
       `CREATE TABLE perdure_index_mark (mark TEXT NOT NULL) STRICT`,
       `INSERT INTO perdure_index_mark (mark) VALUES (lower(hex(randomblob(6))))`,
     ],

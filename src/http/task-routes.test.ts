@@ -123,3 +123,23 @@ it("a wait ends with a new task, and with the server", async () => {
   expect(await (await last).json()).toEqual({ tasks: [] })
   await client.close()
 })
+
+it("a wait ends with the engine", async () => {
+  const engine = await createTestEngine({ workflows: [order] })
+  const refused = engine.current.tasks.claim("warehouse", { ...claim, wait: "1h" }).catch((error: unknown) => error)
+  await engine.settle()
+  await engine.close()
+  expect(await refused).toMatchObject({ code: "ENGINE_CLOSED" })
+})
+
+it("a caller that goes away between its request and the answer leaves the task to others at once", async () => {
+  await using api = await open()
+  await api.engine.start(order, { id: "o", input: [] })
+  await api.engine.settle()
+  const gone = new AbortController()
+  const claiming = api.engine.current.tasks.claim("warehouse", { ...claim, signal: gone.signal })
+  gone.abort()
+  expect(await claiming).toEqual([])
+  await api.engine.settle()
+  expect(await api.claimed()).toMatchObject({ attempt: 2 })
+})

@@ -12,6 +12,9 @@ describe("the measuring command", () => {
     expect(idsOf()).toContain("W1")
     expect(idsOf().filter((id) => id.startsWith("growth"))).toEqual([])
     expect(idsOf("--http")).toEqual(["HTTP"])
+    expect(idsOf("--dialect")).toEqual(["dialect-W1", "dialect-W3", "dialect-cloudflare"])
+    expect(idsOf("--activities")).toEqual(["activities-throughput", "activities-start", "activities-idle"])
+    expect(idsOf("--only", "dialect")).toEqual(idsOf("--dialect"))
     expect(idsOf()).toEqual(expect.arrayContaining(idsOf("--objects")))
     expect(idsOf("--objects")).toContain("W1-objects")
     expect(idsOf("--growth")).toEqual(["growth-steps", "growth-rows", "growth-sleeping", "growth-resident"])
@@ -37,6 +40,7 @@ describe("the measuring command", () => {
     [["--peers", "--only", "dbos,W1", "--write-docs"], "name only engines"],
     [["--from-results"], "give both"],
     [["--http", "--growth"], "different runs"],
+    [["--dialect", "--peers"], "different runs"],
     [["--fast"], "--fast"],
   ])("says what is wrong with %j", (args, complaint) => {
     expect(readCommand(args)).toEqual({ complaint: expect.stringContaining(complaint) })

@@ -28,6 +28,9 @@ export type Command =
   | { readonly does: "write-docs-from-results" }
   | { readonly does: "write-baseline" }
 
+/** The sections that an argument of the same name chooses. */
+const sectionFlags = ["objects", "dialect", "activities", "http", "growth"] as const satisfies readonly (keyof typeof sections)[]
+
 /** Returns a complaint if the arguments contradict each other. */
 export function readCommand(args: readonly string[]): Command | { readonly complaint: string } {
   let values
@@ -35,6 +38,8 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
     ;({ values } = parseArgs({
       args: [...args],
       options: {
+        activities: { type: "boolean", default: false },
+        dialect: { type: "boolean", default: false },
         growth: { type: "boolean", default: false },
         http: { type: "boolean", default: false },
         objects: { type: "boolean", default: false },
@@ -51,7 +56,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   } catch (error) {
     return { complaint: error instanceof Error ? error.message : String(error) }
   }
-  const { growth, http, objects, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
+  const { objects, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
   if (baseline) return { does: "write-baseline" }
   if (fromResults && !docs) return { complaint: "--from-results says what --write-docs writes from; give both" }
   if (fromResults) return { does: "write-docs-from-results" }
@@ -60,15 +65,18 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
   const places = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }) }
   if (objects && peers && only === undefined) return { does: "measure-object-peers", with: { rounds, docs, ...places } }
-  if (Number(peers) + Number(growth) + Number(http) + Number(objects) > 1)
-    return { complaint: "--peers, --growth, --http and --objects are different runs; give one of them, or --objects --peers without --only" }
+  const [named, ...others] = sectionFlags.filter((name) => values[name])
+  if (others.length > 0 || (peers && named !== undefined))
+    return {
+      complaint: `--peers, ${sectionFlags.map((name) => `--${name}`).join(", ")} are different runs; give one of them, or --objects --peers without --only`,
+    }
   if (peers) {
     const choice = choose(only)
     if (docs && "workloads" in choice && choice.workloads.length < peerWorkloads.length)
       return { complaint: "--write-docs writes about all workloads of a run; name only engines" }
     return "complaint" in choice ? choice : { does: "measure-peers", with: { ...choice, rounds, docs, ...places } }
   }
-  const section = sections[growth ? "growth" : http ? "http" : objects ? "objects" : "workloads"]
+  const section = sections[named ?? "workloads"]
   const all = section.name === "workloads" ? [...section.workloads, ...sections.objects.workloads] : section.workloads
   const names = only?.split(",").map((id) => id.trim()) ?? []
   const onlyOn = targets.filter(({ id }) => names.includes(id)).map(({ id }) => id)

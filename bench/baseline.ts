@@ -8,8 +8,8 @@ import type { Workload } from "./workload.ts"
 
 const path = new URL("./baseline.json", import.meta.url)
 
-/** Quick workloads, which together measure the cost of a turn, of a start and of a step. */
-const guarded: readonly Workload[] = ["W1", "W2", "W3"].map((id) => {
+/** Quick workloads, which together measure the cost of a turn, of a start and of a step, and what the dialect for Cloudflare Workflows adds. */
+const guarded: readonly Workload[] = ["W1", "W2", "W3", "dialect-W1"].map((id) => {
   const workload = workloads.find((candidate) => candidate.id === id)
   if (workload === undefined) throw new Error(`there is no workload ${id}`)
   return workload

@@ -28,7 +28,16 @@ export function writeDocs(): void {
 export function docsFromResults(): ReadonlyMap<string, string> {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
   const files = new Map<string, string>()
-  const page = fill(template, { ...summaryValues(), ...workloadValues(), ...objectValues(), ...httpValues(), ...growthValues(files), ...peerValues() })
+  const page = fill(template, {
+    ...summaryValues(),
+    ...workloadValues(),
+    ...objectValues(),
+    ...sectionValues("dialect"),
+    ...sectionValues("activities"),
+    ...sectionValues("http"),
+    ...growthValues(files),
+    ...peerValues(),
+  })
   return files.set("performance.md", page)
 }
 
@@ -64,12 +73,13 @@ function objectValues(): Values {
   }
 }
 
-function httpValues(): Values {
-  const run = loadResults("http")
+/** The values of a section that is a list of workloads and one table: `{{http}}`, `{{httpWorkloads}}` and `{{httpMachine}}`. */
+function sectionValues(name: "dialect" | "activities" | "http"): Values {
+  const run = loadResults(name)
   return {
-    httpWorkloads: titles(sections.http),
-    http: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
-    httpMachine: run === undefined ? "" : machine(run),
+    [`${name}Workloads`]: titles(sections[name]),
+    [name]: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
+    [`${name}Machine`]: run === undefined ? "" : machine(run),
   }
 }
 

@@ -4,6 +4,8 @@
 //   npm run bench -- --growth                        how costs grow with steps, rows and instances
 //   npm run bench -- --objects                       in Durable Objects alone, which are part of all; --only objects,W1 for some
 //   npm run bench -- --objects --peers               beside other engines in Durable Objects
+//   npm run bench -- --dialect                       programs for Cloudflare Workflows beside the native API and Cloudflare's local engine
+//   npm run bench -- --activities                    activities in processes of their own, on PostgreSQL
 //   npm run bench -- --http                          requests a second over HTTP, and how long they take
 //   npm run bench -- --peers                         beside other engines, which it installs in bench/peers at first
 //   npm run bench -- --only W1,W3                    some of them; also --only postgres,W1; with --peers also engines, as in --only dbos,W1

@@ -1,3 +1,5 @@
+import { activityWorkloads } from "./activities/section.ts"
+import { dialectWorkloads } from "./dialect/section.ts"
 import { objectSectionWorkloads } from "./objects/section.ts"
 import type { Section } from "./section.ts"
 import { growthByResident, growthBySleeping } from "./workloads/growth-memory.ts"
@@ -19,6 +21,8 @@ import { burst } from "./workloads/w9-burst.ts"
 export const sections = {
   workloads: { name: "workloads", workloads: [throughput, workers, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd, burst] },
   objects: { name: "objects", workloads: objectSectionWorkloads },
+  dialect: { name: "dialect", workloads: dialectWorkloads },
+  activities: { name: "activities", workloads: activityWorkloads },
   http: { name: "http", workloads: [httpLoad] },
   growth: { name: "growth", workloads: [growthBySteps, growthByRows, growthBySleeping, growthByResident] },
 } as const satisfies Readonly<Record<string, Section>>

@@ -2,9 +2,9 @@ import { type NativeInstance, type ObjectEngine, wait, type WorkerEnv } from "./
 
 /** Cloudflare's own engine as miniflare runs it. It does not announce the end of an instance, so the status is polled every millisecond. */
 export class CloudflareEngine implements ObjectEngine {
-  readonly #env: WorkerEnv
+  readonly #env: Pick<WorkerEnv, "NATIVE">
 
-  constructor(env: WorkerEnv) {
+  constructor(env: Pick<WorkerEnv, "NATIVE">) {
     this.#env = env
   }
 

@@ -2,14 +2,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import { convertV4MiniflareOptions, Miniflare } from "miniflare"
-import { build, type Rollup } from "vite"
+import { bundleWorker } from "./bundle-worker.ts"
 import { crowdLeavesMs } from "./crowd-leaves.ts"
-
-/** The folder of the sources, also for compiled code, because the sources are bundled. */
-const here = new URL(import.meta.url.includes("/.build/") ? "../../objects/" : "./", import.meta.url)
-const source = (path: string) => fileURLToPath(new URL(path, here))
 
 export interface BenchOptions {
   /** The folder of the storage. If the user chose none, memory is better than a disk, which adds noise. */
@@ -35,7 +30,9 @@ export class ObjectBench {
     const miniflare = new Miniflare(
       convertV4MiniflareOptions({
         host: "127.0.0.1",
-        modules: [{ type: "ESModule", path: "worker.js", contents: await bundle(withEffect ? "../peers/adapters/durable-effect-worker.ts" : "worker.ts") }],
+        modules: [
+          { type: "ESModule", path: "worker.js", contents: await bundleWorker(withEffect ? "../peers/adapters/durable-effect-worker.ts" : "worker.ts") },
+        ],
         compatibilityDate: "2026-09-01",
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: {
@@ -66,25 +63,4 @@ export class ObjectBench {
     await this.#miniflare.dispose()
     rmSync(this.#folder, { recursive: true, force: true })
   }
-}
-
-async function bundle(entry: string): Promise<string> {
-  const result = (await build({
-    configFile: false,
-    logLevel: "silent",
-    resolve: {
-      alias: [
-        { find: /^perdure$/, replacement: source("../../src/index.ts") },
-        { find: /^perdure\/cloudflare$/, replacement: source("../../src/cloudflare.ts") },
-      ],
-    },
-    build: {
-      write: false,
-      target: "es2022",
-      lib: { entry: source(entry), formats: ["es"], fileName: "worker" },
-      rollupOptions: { external: [/^cloudflare:/, /^node:/], output: { codeSplitting: false } },
-    },
-  })) as Rollup.RollupOutput[]
-  const [chunk] = result[0]!.output
-  return chunk.code
 }

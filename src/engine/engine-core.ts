@@ -71,7 +71,7 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
     queues: settings.activityQueues,
     concurrentMax: settings.concurrentActivitiesMax,
     ratedQueues: [...settings.queueRates.keys()],
-    hasQueues: store.tasks !== undefined || store.openTasks !== undefined,
+    hasQueues: store.tasks !== undefined || store.sentTasks !== undefined,
     claimsTasks: store.tasks !== undefined && settings.execute === "always",
   })
   const worker = kind.worker({ store, host, registry, settings, activities, listener })

@@ -5,7 +5,7 @@ import type { FlowControl } from "./flow-control.ts"
 import type { Logger } from "./host.ts"
 import type { JournalStore, Message } from "./journal-store.ts"
 import type { ScheduleStore } from "./schedule-store.ts"
-import type { TaskStore } from "./task-store.ts"
+import type { SentTasks, TaskStore } from "./task-store.ts"
 import type { ClientTransactions, Transactions } from "./transactions.ts"
 
 /** An open store. */
@@ -22,11 +22,8 @@ export interface Store {
   readonly flow: FlowControl
   /** Undefined: the store has no task queues, and activities run where their workflow runs. */
   readonly tasks?: TaskStore | undefined
-  /**
-   * For the store of one Durable Object, which sends its tasks to the objects of their queues: those of the given tasks that have not ended. Such a store has
-   * no `tasks`: nobody claims them there.
-   */
-  openTasks?(ids: readonly string[]): readonly string[]
+  /** For the store of one Durable Object, which sends its tasks to other objects. Such a store has no `tasks`: nobody claims them there. */
+  readonly sentTasks?: SentTasks | undefined
   /** Whether an engine on this store may execute workflows now. A client stands by, and may become the worker later. */
   readonly role: StoreRole
   /** Tries to become the worker, on a store that allows one worker process. Returns the role from now on. */

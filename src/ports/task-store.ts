@@ -31,6 +31,12 @@ export interface TaskStore {
   workers(): Promise<readonly TaskWorker[]>
 }
 
+/** The tasks that the object of an instance has sent to the objects of their queues. The other methods ask these objects. */
+export interface SentTasks extends Pick<TaskStore, "find" | "depths" | "workers"> {
+  /** Those of the given tasks that have not ended. */
+  open(ids: readonly string[]): readonly string[]
+}
+
 /** A task as a turn writes it. The instance, its incarnation and the time are those of the turn. */
 export interface NewTask {
   /** Unique in the store: the incarnation of the instance and the position of the entry that starts the attempt. */

@@ -31,7 +31,7 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
       const edge = new ObjectStore({
         database: none,
         directory: none.directory,
-        tasks: { openTasks: () => [] },
+        sentTasks: { open: () => [], find: async () => [], depths: async () => [], workers: async () => [] },
         keys: { withKeys: async () => undefined },
         transactions: { transact: async () => "lost" },
         changes: none.directory,

@@ -28,9 +28,9 @@ const depth = async (queue: string) => {
   const info = (await client.queues()).find((one) => one.queue === queue)
   return [info?.waiting ?? 0, info?.claimed ?? 0]
 }
-/** Ends the leases of the claims in a queue, as if their workers had been silent. */
-const endLeases = async (queue: string) => {
-  await runInDurableObject(stubOf(nameOf(queue)), (_, { storage }) => void storage.sql.exec("UPDATE perdure_task SET lease_until = 1 WHERE token IS NOT NULL"))
+/** Makes the workers of a queue silent: `lease_until` for their lease, `heartbeat_at` for the heartbeats of their activities. */
+const silence = async (queue: string, column: "lease_until" | "heartbeat_at" = "lease_until") => {
+  await runInDurableObject(stubOf(nameOf(queue)), (_, { storage }) => void storage.sql.exec(`UPDATE perdure_task SET ${column} = 1 WHERE token IS NOT NULL`))
   await runDurableObjectAlarm(stubOf(nameOf(queue)))
 }
 const start = (id: string, options: ActivityOptions = {}): Promise<Handle> => client.start("remote", { id, input: { taskQueue: id, ...options } })
@@ -95,6 +95,7 @@ describe("an activity that the runner has not", () => {
     expect(task).toMatchObject({ activity: "weld", queue: "q-result", attempt: 1, instance: "q-result", step: "weld", input: "q-result" })
     expect(await claim("q-result")).toEqual([])
     expect(await handle.status()).toBe("waiting")
+    expect((await handle.why()).because).toEqual([expect.stringMatching(/^activity "weld" runs on w, begun /)])
     await evictDurableObject(stubOf("q-result"))
     await complete(task, { parts: 3 })
     expect(await handle.result()).toEqual({ parts: 3 })
@@ -126,9 +127,10 @@ describe("an activity that the runner has not", () => {
   })
 
   it("is taken over with the last heartbeat when its heartbeats stop, and a late result is refused", async () => {
-    const handle = await start("q-beat", { heartbeatTimeout: "300ms" })
+    const handle = await start("q-beat", { heartbeatTimeout: "1m" })
     const first = await claimOne("q-beat")
     await client.tasks.heartbeat(first, { details: { at: 7 } })
+    await silence("q-beat", "heartbeat_at")
     const second = await claimOne("q-beat")
     expect([second.attempt, second.lastHeartbeat, second.idempotencyKey]).toEqual([2, { at: 7 }, first.idempotencyKey])
     await expectStale(first, { ...second, token: "another" }, { ...second, id: "none" }, { ...second, id: "none~" }, { ...second, id: "none~q-beat" })
@@ -144,7 +146,7 @@ describe("an activity that the runner has not", () => {
     expect(await slow.result()).toBe("STEP_TIMEOUT")
     const silent = await start("q-lease")
     const first = await claimOne("q-lease")
-    await endLeases("q-lease")
+    await silence("q-lease")
     await complete(await claimOne("q-lease"), "second")
     expect(await silent.result()).toBe("second")
     await expectStale(first)
@@ -160,6 +162,7 @@ describe("an activity that the runner has not", () => {
 
     const terminated = await start("q-end")
     await soon(async () => expect(await depth("q-end")).toEqual([1, 0]))
+    expect((await terminated.why()).because).toEqual(['activity "weld" waits on queue "q-end", which nobody serves'])
     await terminated.terminate("enough")
     await soon(async () => expect(await depth("q-end")).toEqual([0, 0]))
 
@@ -203,11 +206,24 @@ describe("an activity that the runner has not", () => {
     })
     expect(inMs).toBe(10_000)
     await dieAll()
-    await endLeases("q-alarm")
+    await silence("q-alarm")
     const again = await claimOne("q-alarm")
     expect([task.attempt, again.attempt]).toEqual([1, 2])
     await complete(again, "done")
     expect(await handle.result()).toBe("done")
+  })
+
+  it("is known to wait although its queue does not have it yet", async () => {
+    const strike = async () => {
+      throw new Error("the order is lost")
+    }
+    network.plan = { method: "peerReceive", target: nameOf("q-unsent"), moment: "before", strike }
+    const handle = await start("q-unsent")
+    await until("the order is lost", () => network.plan === undefined)
+    expect((await handle.why()).because).toEqual(['activity "weld" waits on queue "q-unsent", which nobody serves'])
+    await runDurableObjectAlarm(stubOf("q-unsent"))
+    await complete(await claimOne("q-unsent"), "sent again")
+    expect(await handle.result()).toBe("sent again")
   })
 
   it("goes to a worker that waits, and not to one that has stopped waiting", async () => {
@@ -252,6 +268,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     network.down.add(nameOf(id))
     const handle = await start(id)
     await until("the task is sent", () => network.calls.includes(`peerReceive ${nameOf(id)}`))
+    await expect(handle.why()).rejects.toMatchObject({ code: "UNREACHABLE", details: { queue: id } })
     await handle.terminate("enough")
     network.down.clear()
     const die = deathAt({ method: "peerReceive", target: nameOf(id), moment })

@@ -13,11 +13,11 @@ import {
   type TaskReference,
   staleTask,
 } from "../../client-api/task-control.ts"
-import { decodeAnswer, encodeCall } from "../objects/instance-rpc-methods.ts"
+import { askTaskQueue } from "../objects/ask-task-queue.ts"
 import { stubOf } from "../objects/object-rpc.ts"
+import { taskQueueName } from "../store/object-name.ts"
 import type { QueueClaimOptions, TaskQueueMethod } from "../objects/task-queue-object.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
-import { taskQueueName } from "../store/object-name.ts"
 
 /** The longest time that one RPC call waits for a task. After it the client calls again. */
 const waitMsMax = 25_000
@@ -102,14 +102,7 @@ export class ObjectTasks implements TaskControl {
     }
   }
 
-  async #ask(queue: string, method: TaskQueueMethod, ...args: readonly unknown[]): Promise<unknown> {
-    let answer: string
-    try {
-      answer = await stubOf(this.#namespace, taskQueueName(queue)).askTaskQueue(method, encodeCall(args))
-    } catch (cause) {
-      if (PerdureError.is(cause)) throw cause
-      throw new PerdureError("UNREACHABLE", `the object of task queue "${queue}" did not answer; try again`, { details: { queue }, cause })
-    }
-    return decodeAnswer(answer)
+  #ask(queue: string, method: TaskQueueMethod, ...args: readonly unknown[]): Promise<unknown> {
+    return askTaskQueue(stubOf(this.#namespace, taskQueueName(queue)), queue, method, ...args)
   }
 }

@@ -5,8 +5,10 @@ import type { LimitKey, SlotMember, LimitKeyListener } from "../../ports/cloudfl
 import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/cloudflare/object-network.ts"
 import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
-import { limitName, limitSettingsName } from "../store/object-name.ts"
+import { limitName, limitSettingsName, taskQueueName } from "../store/object-name.ts"
 import type { Caller } from "./caller-scope.ts"
+import { askTaskQueue } from "./ask-task-queue.ts"
+import type { TaskQueueMethod } from "./task-queue-object.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 
 /** The RPC methods of an object of the class, as callers see them on its stub. */
@@ -67,6 +69,12 @@ export class StubNetwork implements ObjectNetwork {
 
   limitSettings(workflow: string): WorkflowLimitSettings {
     return stubOf(this.#namespace(), limitSettingsName(workflow))
+  }
+
+  taskQueue(queue: string): ReturnType<ObjectNetwork["taskQueue"]> {
+    const ask = async <T>(method: TaskQueueMethod, ...args: readonly unknown[]) =>
+      (await askTaskQueue(stubOf(this.#namespace(), taskQueueName(queue)), queue, method, ...args)) as T
+    return { find: (ids) => ask("find", ids), depths: () => ask("depths"), workers: () => ask("workers") }
   }
 
   async scheduleEnded(name: string): Promise<void> {

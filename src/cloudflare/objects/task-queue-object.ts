@@ -89,6 +89,10 @@ export class TaskQueueObject {
       heartbeat: (task: TaskReference, options?: HeartbeatOptions): Promise<void> => this.#control.heartbeat(task, options),
       complete: (task: TaskReference, result?: unknown): Promise<void> => this.#control.complete(task, result),
       fail: (task: TaskReference, error: unknown, options?: FailOptions): Promise<void> => this.#control.fail(task, error, options),
+      // Whoever asks how a task stands does not need its input, which may be long.
+      find: async (ids: readonly string[]) => (await this.#tasks.find(ids)).map((task) => ({ ...task, input: "" })),
+      depths: () => this.#tasks.depths(),
+      workers: () => this.#tasks.workers(),
       info: (): Promise<readonly QueueInfo[]> => listQueues(this.#tasks),
     }
   }

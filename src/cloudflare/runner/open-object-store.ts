@@ -10,6 +10,7 @@ import { toChangeCursor } from "../../stores/shared/change-cursor.ts"
 import { ChangeTable } from "../../stores/sqlite/tables/change-table.ts"
 import { InstanceTable } from "../../stores/sqlite/tables/instance-table.ts"
 import type { StoreHooks } from "../objects/instance-object.ts"
+import { ObjectSentTasks } from "../store/object-sent-tasks.ts"
 import { taskQueueName } from "../store/object-name.ts"
 import { ObjectScheduleStore } from "../store/object-schedule-store.ts"
 import { type ObjectStoreOptions, ObjectStore } from "../store/object-store.ts"
@@ -40,7 +41,7 @@ export function openObjectStore(
     directory: new InstanceTable(tables),
     network,
     keys: flow.requester,
-    tasks,
+    sentTasks: new ObjectSentTasks({ rows: tasks, outbox: instanceTables, network }),
     isThere: () => instanceTables.isThere(),
   }
   if (schedule === undefined) return new ObjectStore(options)

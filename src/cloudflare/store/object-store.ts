@@ -3,6 +3,7 @@ import type { Directory } from "../../ports/directory.ts"
 import type { JournalStore, Turn } from "../../ports/journal-store.ts"
 import type { ScheduleStore } from "../../ports/schedule-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
+import type { SentTasks } from "../../ports/task-store.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 import { ObjectDirectory } from "./object-directory.ts"
 import { ObjectJournal } from "./object-journal.ts"
@@ -20,8 +21,7 @@ export interface ObjectStoreOptions {
   readonly flow: Store["flow"]
   readonly keys: Pick<SlotRequester, "withKeys">
   readonly transactions: Transactions
-  /** The tasks that the instance has sent to the objects of their queues. */
-  readonly tasks: { openTasks(ids: readonly string[]): readonly string[] }
+  readonly sentTasks: SentTasks
   /** The changes of the object's own instance. */
   readonly changes: Pick<Directory, "changes" | "latestChange">
   /** False: nothing has been written to the object yet. */
@@ -87,8 +87,8 @@ export class ObjectStore implements Store {
     return this.#options.database.onHint(listener)
   }
 
-  openTasks(ids: readonly string[]): readonly string[] {
-    return this.#options.tasks.openTasks(ids)
+  get sentTasks(): SentTasks {
+    return this.#options.sentTasks
   }
 
   isRemote(id: string): boolean {

@@ -35,7 +35,7 @@ export async function readWhy({ components, role }: EngineCore, id: string): Pro
     stepsMax: settings.limits.stepsMax,
     line: row.slots === "queuedForSlot" ? await store.flow.waitOf(id) : undefined,
     workers: await store.directory.workers(),
-    tasks: await readTasks(store.tasks, row, state),
+    tasks: await readTasks(store.tasks ?? store.sentTasks, row, state),
     children: await openChildren(store.directory, steps),
   })
 }

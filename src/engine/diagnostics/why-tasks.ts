@@ -16,7 +16,9 @@ export interface TaskFacts {
 
 const none: TaskFacts = { byStep: new Map(), workers: [], depths: [] }
 
-export async function readTasks(tasks: TaskStore | undefined, { incarnation }: InstanceRow, { steps }: InstanceState): Promise<TaskFacts> {
+type TaskReader = Pick<TaskStore, "find" | "workers" | "depths">
+
+export async function readTasks(tasks: TaskReader | undefined, { incarnation }: InstanceRow, { steps }: InstanceState): Promise<TaskFacts> {
   const ids = new Map([...steps.values()].filter(isTask).map((step) => [taskId(incarnation, step), step.id]))
   if (tasks === undefined || ids.size === 0) return none
   const [found, workers, depths] = await Promise.all([tasks.find([...ids.keys()]), tasks.workers(), tasks.depths()])

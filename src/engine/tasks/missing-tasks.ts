@@ -10,11 +10,11 @@ import { taskId } from "./task-id.ts"
  */
 export async function missingTasks(store: Store, { id, incarnation }: InstanceRow, recorded: readonly Recorded[]): Promise<ReadonlySet<string>> {
   const open = openTasks(recorded)
-  const { tasks } = store
-  if (open.size === 0 || (tasks === undefined && store.openTasks === undefined)) return new Set()
+  const { tasks, sentTasks } = store
+  if (open.size === 0 || (tasks === undefined && sentTasks === undefined)) return new Set()
   const steps = new Map([...open].map(([step, attempt]) => [taskId(incarnation, attempt), step]))
   const ids = [...steps.keys()]
-  for (const task of store.openTasks?.(ids) ?? (await tasks?.find(ids))?.map((row) => row.id) ?? []) steps.delete(task)
+  for (const task of sentTasks?.open(ids) ?? (await tasks?.find(ids))?.map((row) => row.id) ?? []) steps.delete(task)
   if (steps.size === 0) return new Set()
   for (const { kind, eventId } of await store.journal.readInbox([id])) if (kind === "activity" && eventId !== undefined) steps.delete(eventId)
   return new Set(steps.values())

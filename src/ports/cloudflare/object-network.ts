@@ -1,5 +1,6 @@
 import type { Delivery } from "../directory.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../journal-store.ts"
+import type { TaskStore } from "../task-store.ts"
 import type { LimitKey } from "./limit-key.ts"
 import type { WorkflowLimitSettings } from "./limit-settings.ts"
 import type { OutgoingMessage } from "./object-tables.ts"
@@ -23,4 +24,6 @@ export interface ObjectNetwork {
   peer(name: string): ObjectPeer
   limit(key: string): LimitKey
   limitSettings(workflow: string): WorkflowLimitSettings
+  /** What a task queue has. The inputs of tasks are left out. */
+  taskQueue(queue: string): Pick<TaskStore, "find" | "depths" | "workers">
 }

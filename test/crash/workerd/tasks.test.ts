@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
-import { connect } from "../../../src/client.ts"
-import type { ClaimedActivity } from "../../../src/index.ts"
+import { connect, runActivities } from "../../../src/client.ts"
+import { type ClaimedActivity, defineActivity } from "../../../src/index.ts"
 import { bundledWorker, WorkerdProcess } from "./workerd-process.ts"
 
 let script: string
@@ -58,7 +58,11 @@ it("tasks that wait and tasks that are claimed survive, and a worker that is no 
   await client().tasks.complete(held, "held over the death")
   await expect(client().tasks.complete(held, "again")).rejects.toMatchObject({ code: "STALE_TASK" })
   await expect(client().tasks.complete(coming, "again")).rejects.toMatchObject({ code: "STALE_TASK" })
-  for (let last = 0; last < 2; last++) await client().tasks.complete(await claimOne(), "second")
+  const press = defineActivity("press", async (_: unknown, { heartbeat }) => {
+    heartbeat()
+    return "second"
+  })
+  await using _runner = runActivities(workerd.url, { queue: "yard", worker: "node-2", activities: [press] })
   const results = Object.fromEntries(await Promise.all(ids.map(async (id) => [id, await client().get(id).result()] as const)))
   expect(results).toEqual({ [held.instance]: ["held over the death", "second"], [other.instance]: ["pressed", "second"] })
   const response = await fetch(`${workerd.url}/tasks/${held.id}/complete`, { method: "POST", body: JSON.stringify({ token: held.token }) })

@@ -37,21 +37,15 @@ export class SentTaskTable implements TurnTasks {
 
   end(_key: number, ids: readonly string[] | "all", turn: TaskTurn): void {
     const ended = ids === "all" ? undefined : new Set(ids)
-    for (const [id, queue] of this.#open()) {
+    for (const [id, queue] of this.open()) {
       if (ended?.has(id) === false) continue
       removeSentTask(this.#driver, id)
       this.#send(queue, { kind: "task.over", eventId: id }, turn)
     }
   }
 
-  /** Those of the given tasks that have not ended. */
-  openTasks(ids: readonly string[]): readonly string[] {
-    const open = new Set(this.#open().map(([id]) => id))
-    return ids.filter((id) => open.has(id))
-  }
-
-  /** One instance has few open tasks. */
-  #open(): readonly (readonly [id: string, queue: string])[] {
+  /** The tasks that have not ended, and their queues. One instance has few. */
+  open(): readonly (readonly [id: string, queue: string])[] {
     return this.#driver
       .prepare(`SELECT id, queue FROM perdure_sent_task ORDER BY id`)
       .all()

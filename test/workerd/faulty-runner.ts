@@ -88,6 +88,7 @@ const remote = workflow("remote", async (ctx: Context, options: ActivityOptions)
 const Runner = createWorkflowRunner({
   workflows: [child, parent, limited("single", 1), limited("five", 5), local, remote],
   activities: [build],
+  taskQueues: ["default", "near"],
   binding: "FAULTY",
   indexShards: 1,
 })

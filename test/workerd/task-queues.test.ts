@@ -1,7 +1,8 @@
 // Activities that run in the objects of their instances, and activities that wait in the objects of task queues for other processes.
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
-import type { ActivityOptions, ClaimedActivity, Handle } from "perdure"
+import { type ActivityOptions, type ClaimedActivity, defineActivity, type Handle } from "perdure"
+import { createWorkflowRunner } from "perdure/cloudflare"
 import { describe, expect, it } from "vitest"
 
 import { client, deathAt, dieAll, entries, moments, settled, stubOf } from "./deaths.ts"
@@ -45,9 +46,22 @@ const rows = (name: string, table: string) =>
 describe("an activity that the runner has", () => {
   const startLocal = (id: string, options: ActivityOptions) => client.start("local", { id, input: options })
 
-  it("runs in the object, in whatever queue, and is tried again with the last heartbeat", async () => {
+  it("runs in the object if the runner serves its queue, and otherwise waits for another process", async () => {
+    const handle = await startLocal("l-far", { taskQueue: "l-far", input: {} })
+    const [task] = await client.tasks.claim("l-far", { worker: "w", activities: ["build"], wait: "20s" })
+    expect(task).toMatchObject({ activity: "build", queue: "l-far" })
+    await client.tasks.complete(task!, "built elsewhere")
+    expect(await handle.result()).toBe("built elsewhere")
+    expect(seen.has("l-far")).toBe(false)
+    const refused = expect.objectContaining({ code: "BAD_OPTION" }) as Error
+    expect(() => createWorkflowRunner({ workflows: [], taskQueues: [] })).toThrow(refused)
+    const twice = defineActivity("twice", () => undefined)
+    expect(() => createWorkflowRunner({ workflows: [], activities: [twice, twice] })).toThrow(refused)
+  })
+
+  it("is tried again with the last heartbeat", async () => {
     const handle = await startLocal("l-retry", {
-      taskQueue: "anything",
+      taskQueue: "near",
       heartbeatTimeout: "1m",
       input: { fails: 2 },
       retry: { maxAttempts: 3, initialInterval: 1 },

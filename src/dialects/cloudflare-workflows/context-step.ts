@@ -2,7 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Asks, Context, Rollback, RollbackContext, StepOptions } from "../../core/workflow/context.ts"
 import { cloudflareDurationMs } from "./cloudflare-duration.ts"
 import { callbackOf, runAsCallback } from "./running-code.ts"
-import { resolveStepConfig, shownConfig, type ResolvedStepConfig, type WorkflowStepContext } from "./step-config.ts"
+import { resolveStepConfig, shownConfig, stepTimeoutMs, type ResolvedStepConfig, type WorkflowStepContext } from "./step-config.ts"
 import { stepRetry } from "./step-retry.ts"
 import { InvalidStreamError, isStream, revivedStream, storeStream } from "./stream-output.ts"
 import { WorkflowFatalError, WorkflowTimeoutError } from "./workflow-errors.ts"
@@ -29,7 +29,7 @@ export class ContextStep implements WorkflowStep {
   readonly #settings: StepSettings
   /** Ends the instance; the code that asked goes no further. */
   readonly #end: (error: WorkflowFatalError) => void
-  /** How often each name was used, for each kind of step on its own. */
+  /** How often each name was used by `do`. */
   readonly #counts = new Map<string, number>()
   #stepsAsked = 0
 
@@ -42,9 +42,9 @@ export class ContextStep implements WorkflowStep {
   async do<T>(name: string, ...rest: readonly unknown[]): Promise<T> {
     const { config, callback, rollbackOptions } = this.#parse(name, rest)
     this.#refuseInRollback()
-    const step = { name, count: this.#count("do", name) }
+    const step = { name, count: this.#count(name) }
     const contextOf = (attempt: number) => ({ step: { ...step }, attempt, config: shownConfig(config) })
-    const timeoutMs = cloudflareDurationMs(config.timeout)
+    const timeoutMs = stepTimeoutMs(config)
     const options: StepOptions = {
       retry: stepRetry(config, `${name}-${step.count}`, contextOf),
       timeout: timeoutMs,
@@ -55,7 +55,7 @@ export class ContextStep implements WorkflowStep {
       const result = await this.#asks.do(
         name,
         async ({ attempt, step: asks }) => {
-          const value = await runAsCallback(this, { asks, isRollback: false }, () => callback(contextOf(attempt)))
+          const value = await runAsCallback({ of: this, asks, isRollback: false }, () => callback(contextOf(attempt)))
           return isStream(value) ? storeStream(name, value) : value
         },
         options,
@@ -120,10 +120,9 @@ export class ContextStep implements WorkflowStep {
     return { config, callback: callback as Callback, rollbackOptions: rollbackOptions as RollbackOptions | undefined }
   }
 
-  #count(kind: string, name: string): number {
-    const key = `${kind} ${name}`
-    const count = (this.#counts.get(key) ?? 0) + 1
-    this.#counts.set(key, count)
+  #count(name: string): number {
+    const count = (this.#counts.get(name) ?? 0) + 1
+    this.#counts.set(name, count)
     return count
   }
 
@@ -133,11 +132,11 @@ export class ContextStep implements WorkflowStep {
     const config = resolveStepConfig(name, rollbackConfig, this.#settings.retryDelayMs)
     return {
       retry: stepRetry(config, stepName, contextOf),
-      timeout: cloudflareDurationMs(config.timeout),
+      timeout: stepTimeoutMs(config),
       run: async (output: unknown, { error, attempts, step: asks }: RollbackContext) => {
         const context: WorkflowRollbackContext = { ctx: contextOf(attempts), error: triggerOf(error), output: revivedStream(output), stepName }
         const undo = rollback as (context: WorkflowRollbackContext) => Promise<void>
-        await runAsCallback(this, { asks, isRollback: true }, () => undo(context))
+        await runAsCallback({ of: this, asks, isRollback: true }, () => undo(context))
       },
     }
   }

@@ -17,16 +17,17 @@ export function runningWorkflow(): Context | undefined {
 
 /** The callback of a step that is running now, and what it asks with: a step that it asks for is inside its own step. */
 interface RunningCallback {
+  /** The `step` object of its instance: the callback may call other instances, which have nothing to do with it. */
+  readonly of: object
   readonly asks: Asks
   /** The callback undoes the step. */
   readonly isRollback: boolean
 }
 
-const runningCallback = new AsyncLocalStorage<RunningCallback & { readonly of: object }>()
+const runningCallback = new AsyncLocalStorage<RunningCallback>()
 
-/** `of` is the `step` object of the instance: the callback may call other instances, which have nothing to do with it. */
-export function runAsCallback<T>(of: object, callback: RunningCallback, run: () => T): T {
-  return runningCallback.run({ of, ...callback }, run)
+export function runAsCallback<T>(callback: RunningCallback, run: () => T): T {
+  return runningCallback.run(callback, run)
 }
 
 /** Undefined: no callback of this `step` object is running. */

@@ -63,6 +63,8 @@ export interface ResolvedStepConfig {
   readonly sensitive?: WorkflowStepSensitivity
 }
 
+const defaultTimeout = "10 minutes"
+const defaultTimeoutMs = cloudflareDurationMs(defaultTimeout)
 const configKeys: ReadonlySet<string> = new Set(["retries", "timeout", "sensitive"])
 const retryKeys: ReadonlySet<string> = new Set(["limit", "delay", "backoff"])
 const backoffs: ReadonlySet<unknown> = new Set(["constant", "linear", "exponential", undefined])
@@ -71,7 +73,7 @@ const backoffs: ReadonlySet<unknown> = new Set(["constant", "linear", "exponenti
 export function resolveStepConfig(step: string, config: WorkflowStepConfig, retryDelayMs: number, what = "Step config"): ResolvedStepConfig {
   if (!isValid(config))
     throw new WorkflowFatalError(`${what} for "${step}" is in a invalid format. See https://developers.cloudflare.com/workflows/build/sleeping-and-retrying/`)
-  const { retries, timeout = "10 minutes", sensitive } = config
+  const { retries, timeout = defaultTimeout, sensitive } = config
   return {
     retries: { limit: 5, delay: retryDelayMs, backoff: "exponential", ...retries },
     timeout,
@@ -98,9 +100,16 @@ function hasOnly(value: object, keys: ReadonlySet<string>): boolean {
   return Object.entries(value).every(([key, field]) => field === undefined || keys.has(key))
 }
 
+/** Milliseconds that an attempt may take. */
+export function stepTimeoutMs({ timeout }: ResolvedStepConfig): number {
+  return timeout === defaultTimeout ? defaultTimeoutMs : cloudflareDurationMs(timeout)
+}
+
 /** The config that a callback sees. */
-export function shownConfig({ retries: { delay, ...retries }, ...config }: ResolvedStepConfig): WorkflowStepContext["config"] {
-  return { ...config, retries: typeof delay === "function" ? retries : { ...retries, delay } } as WorkflowStepContext["config"]
+export function shownConfig({ retries: { limit, delay, backoff }, timeout, sensitive }: ResolvedStepConfig): WorkflowStepContext["config"] {
+  // Every attempt of every step has one, so it is made without the rest of a copy.
+  const retries = typeof delay === "function" ? { limit, backoff } : { limit, backoff, delay }
+  return (sensitive === undefined ? { timeout, retries } : { timeout, sensitive, retries }) as WorkflowStepContext["config"]
 }
 
 /** Milliseconds before the next attempt: `failures` counts the attempts that failed. */

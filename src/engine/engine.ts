@@ -87,8 +87,12 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    const engine = new Engine(await SharedStoreCore.open(spec), spec)
-    await engine.core.begin(spec.role)
+    // A process that only runs activities must never become the process that executes the workflows of a SQLite file.
+    const onlyActivities = Array.isArray(spec.workflows) && spec.workflows.length === 0 && (spec.options.activities?.length ?? 0) > 0
+    const role = spec.role ?? (onlyActivities ? "client" : undefined)
+    const asked = role === undefined ? spec : { ...spec, role }
+    const engine = new Engine(await SharedStoreCore.open(asked), asked)
+    await engine.core.begin(role)
     await engine.#taskWorker?.begin()
     return engine
   }

@@ -43,7 +43,7 @@ export interface EngineOptions extends Hooks {
   readonly activities?: readonly AnyActivity[]
   /** How many activities run at the same time. Default 100. */
   readonly maxConcurrentActivities?: number
-  /** How fast activities are taken from a task queue, over all processes that name a rate for it: at most `limit` in each period. Default: no rate. */
+  /** How fast activities are taken from a task queue, over all processes that name a rate for it: at most `limit` in each period. `taskQueues` must name the queue, too. Default: no rate. */
   readonly taskQueueRates?: Readonly<Record<string, TaskQueueRate>>
   /** `"ticks"`: the engine executes only when you call `engine.tick()`, for a process that a scheduler wakes up from time to time. Default `"always"`. */
   readonly execute?: "always" | "ticks"
@@ -191,6 +191,15 @@ export function sharedStoreSettings(settings: EngineSettings, options: EngineOpt
   checkCount("maxResidentInstances", options.maxResidentInstances, 1)
   checkCount("maxResidentBytes", options.maxResidentBytes, 0)
   const queues = options.taskQueues && checkQueues(options.taskQueues)
+  for (const queue of settings.queueRates.keys())
+    if (options.taskQueues?.includes(queue) !== true)
+      throw new PerdureError(
+        "BAD_OPTION",
+        `taskQueueRates names queue "${queue}", which is not among the taskQueues of this engine; name all that it serves there`,
+        {
+          details: { option: "taskQueueRates" },
+        },
+      )
   return {
     ...settings,
     execute,

@@ -1,5 +1,3 @@
-import type { TaskEndingPayload } from "../core/journal/task-ending.ts"
-
 /**
  * The tasks of a store. A task is one attempt of an activity that runs outside of its workflow's worker: it waits in a task queue until a process that
  * has the activity claims it. A turn writes the task together with the entry that starts the attempt, so there is a task if and only if the journal says so.
@@ -26,9 +24,9 @@ export interface TaskStore {
   /** The queues that have tasks, and how many. */
   depths(): Promise<readonly QueueDepth[]>
   /** Tells the other processes what this process claims, for `leaseMs`. 0: nothing from now on. */
-  announce(worker: TaskWorker, leaseMs: number): Promise<void>
+  announce(worker: TaskWorkerInfo, leaseMs: number): Promise<void>
   /** The processes that claim tasks. */
-  workers(): Promise<readonly TaskWorker[]>
+  workers(): Promise<readonly TaskWorkerInfo[]>
 }
 
 /** The tasks that the object of an instance has sent to the objects of their queues. The other methods ask these objects. */
@@ -39,7 +37,7 @@ export interface SentTasks extends Pick<TaskStore, "find" | "depths" | "workers"
 
 /** A task as a turn writes it. The instance, its incarnation and the time are those of the turn. */
 export interface NewTask {
-  /** Unique in the store: the incarnation of the instance and the position of the entry that starts the attempt. */
+  /** Unique in the store: the incarnation of the instance, the position of the step's first entry, and the number of the attempt. */
   readonly id: string
   /** The id of the step. */
   readonly step: string
@@ -55,6 +53,8 @@ export interface NewTask {
   readonly timeoutMs?: number
   /** How long the attempt may go without a heartbeat. */
   readonly heartbeatMs?: number
+  /** Errors and log lines of the activity must not be shown. */
+  readonly sensitive?: true
   /** When the task must have been claimed. */
   readonly startBy?: number
   /** When the activity must have ended. */
@@ -117,15 +117,9 @@ export interface QueueDepth {
   readonly oldestAt?: number
 }
 
-export interface TaskWorker {
+export interface TaskWorkerInfo {
   readonly worker: string
   /** Absent: all queues. */
   readonly queues?: readonly string[]
   readonly activities: readonly string[]
 }
-
-/**
- * Why a task expired. `lost`: its worker has neither renewed the claim nor sent a heartbeat in time. `attempt`: the attempt took too long. `start`: nobody
- * claimed it in time. `close`: the activity took too long over all attempts.
- */
-export type ExpiryReason = NonNullable<TaskEndingPayload["expired"]>

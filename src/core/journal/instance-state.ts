@@ -93,6 +93,7 @@ export class InstanceState {
           step.attempt = entry.attempt
           step.retryAt = undefined
           step.queue = entry.queue
+          step.handedBack = entry.handedBack ?? step.handedBack
         } else {
           const parent = parentOf(entry.id)
           const outer = parent === undefined ? undefined : this.steps.get(parent)

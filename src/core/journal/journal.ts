@@ -27,6 +27,8 @@ export type Ask =
       readonly kind?: "transaction" | "activity"
       /** The attempt is a task in this task queue. Absent: the attempt runs where the workflow runs. */
       readonly queue?: string
+      /** How many of the earlier attempts were handed back by processes that closed. They do not count as lost. */
+      readonly handedBack?: number
     }
   | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number; readonly until?: true }
   | { readonly type: "wait.started"; readonly id: string; /** Absent: the wait is for a condition. */ readonly event?: string; readonly timeoutAt?: number }

@@ -15,6 +15,8 @@ export interface OpenStep {
   retryAt: number | undefined
   /** The running attempt is a task in this task queue. Undefined: it runs where the workflow runs. */
   queue: string | undefined
+  /** How many attempts were handed back by processes that closed. */
+  handedBack: number
   /** What the last heartbeat of a failed attempt reported, as it is stored. */
   details: string | undefined
   hasNested: boolean
@@ -24,7 +26,20 @@ export interface OpenStep {
 
 /** The step as its first `step.started` opens it. */
 export function openStepOf({ entry: { id, attempt, queue }, run, position, at }: Recorded<EntryOf<"step.started">>): OpenStep {
-  return { id, run, position, firstAt: at, attempt, failures: 0, retryAt: undefined, queue, details: undefined, hasNested: false, isHeldByPause: false }
+  return {
+    id,
+    run,
+    position,
+    firstAt: at,
+    attempt,
+    failures: 0,
+    retryAt: undefined,
+    queue,
+    handedBack: 0,
+    details: undefined,
+    hasNested: false,
+    isHeldByPause: false,
+  }
 }
 
 /** Whether the attempt of the step is a task: it waits in a task queue, or runs in a process that has claimed it. */

@@ -5,13 +5,13 @@ import type { Encoded } from "../values/value-codec.ts"
  *
  *   value        the activity has returned
  *   error        it has thrown; `final`: no further attempt can help
- *   expired      its time was over
+ *   expired      its time was over; or its process gave it back before it ended, as when it closes (`handedBack`)
  */
 export interface TaskEndingPayload {
   readonly value?: Encoded
   readonly error?: Encoded
   readonly final?: true
-  readonly expired?: "lost" | "attempt" | "start" | "close"
+  readonly expired?: ExpiryReason | "handedBack"
   readonly details?: Encoded
 }
 
@@ -22,7 +22,13 @@ export function withDetails(ending: string, details: string | undefined): string
   return ending === "{}" ? `${field}}` : `${field},${ending.slice(1)}`
 }
 
+/**
+ * Why a task expired. `lost`: its worker has neither renewed the claim nor sent a heartbeat in time. `attempt`: the attempt took too long. `start`: nobody
+ * claimed it in time. `close`: the activity took too long over all attempts.
+ */
+export type ExpiryReason = "lost" | "attempt" | "start" | "close"
+
 /** The ending of a task whose time was over. */
-export function expiredEnding(reason: NonNullable<TaskEndingPayload["expired"]>): string {
+export function expiredEnding(reason: ExpiryReason): string {
   return `{"expired":"${reason}"}`
 }

@@ -125,8 +125,7 @@ function intervalOf({ backoff, initialMs, coefficient }: Intervals, failures: nu
   return backoff === "linear" ? initialMs * failures : initialMs * coefficient ** (failures - 1)
 }
 
-/** Recognises a `NonRetryableError` by brand or by name, because dialects have errors of their own with this name. */
-/** Whether the error says that no further attempt can help. */
+/** Whether the error says that no further attempt can help. It is known by brand or by name, because dialects have errors of their own with this name. */
 export function isNonRetryable(error: unknown): boolean {
   if (PerdureError.is(error, "NON_RETRYABLE")) return true
   return error instanceof Error && error.name === "NonRetryableError"

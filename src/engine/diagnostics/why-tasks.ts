@@ -3,14 +3,14 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { isTask } from "../../core/journal/open-step.ts"
 import type { StepInfo } from "../../core/journal/step-info.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
-import type { QueueDepth, TaskRow, TaskStore, TaskWorker } from "../../ports/task-store.ts"
+import type { QueueDepth, TaskRow, TaskStore, TaskWorkerInfo } from "../../ports/task-store.ts"
 import { taskId } from "../tasks/task-id.ts"
 
 /** The tasks of the open activities of an instance, and what is known about their queues. */
 export interface TaskFacts {
   /** By the id of the step. Undefined: the task has ended, and the instance has not recorded its end yet. */
   readonly byStep: ReadonlyMap<string, TaskRow | undefined>
-  readonly workers: readonly TaskWorker[]
+  readonly workers: readonly TaskWorkerInfo[]
   readonly depths: readonly QueueDepth[]
 }
 

@@ -79,6 +79,8 @@ export class InstanceReader {
 
 function historyEntry({ position, run, at, entry }: Recorded): HistoryEntry {
   const { type, ...fields } = entry
+  // It is encoded, and may be sensitive.
+  if ("details" in fields) delete fields.details
   const data: Record<string, unknown> = { ...fields }
   for (const [key, value] of Object.entries(fields)) if (value instanceof Payload) data[key] = value.shown()
   return { position, run, at, type, data }

@@ -7,6 +7,7 @@ import { isUnwinding } from "../../core/journal/run-deadline.ts"
 import type { SensitiveData } from "../../core/workflow/workflow.ts"
 import type { Message, NewMessage } from "../../ports/journal-store.ts"
 import { cancelledByParent, type ChildEnding } from "../children/ending-messages.ts"
+import type { TaskEnd } from "../tasks/task-attempts.ts"
 import type { ReleaseQueue } from "./release-queue.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
@@ -32,8 +33,10 @@ export class MessageHandler {
   /** `isGated`: a paused or stalled instance handles only controls. Other messages stay in the inbox. */
   handle(message: IncomingMessage, isGated: boolean): void {
     if (!isControl(message.kind) && isGated) return void (this.#deferred ??= []).push(message)
+    // Decoded before the message is consumed: if a codec fails, the instance stalls, and the message is still there after a resume.
+    const taskEnd = message.kind === "activity" ? this.#taskEndOf(message) : undefined
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
-    const ignored = message.kind === "activity" ? this.#ignoredTask(message) : ignoreReason(message, this.#state)
+    const ignored = message.kind === "activity" && !taskEnd ? "no step of this run waits for that task" : ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
     if (ignored !== undefined) return void this.#runner.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     switch (message.kind) {
@@ -42,7 +45,7 @@ export class MessageHandler {
       case "child":
         return this.#handleChildEnding(message)
       case "activity":
-        return this.#runner.tasks.handleEnding(message.topic ?? "", JSON.parse(message.payload ?? "{}") as TaskEndingPayload)
+        return taskEnd && this.#runner.tasks.handleEnd(message.topic ?? "", taskEnd)
       case "update":
         return this.#handleUpdate(message)
       case "pause":
@@ -60,9 +63,10 @@ export class MessageHandler {
     }
   }
 
-  /** The attempt may have been given up after its end was on its way. */
-  #ignoredTask({ topic = "", eventId = "" }: IncomingMessage): string | undefined {
-    return this.#state.hasTasks && this.#runner.tasks.awaits(topic, eventId) ? undefined : "no step of this run waits for that task"
+  /** Undefined: the attempt was given up after its end was on its way. */
+  #taskEndOf({ topic = "", eventId = "", payload = "{}" }: IncomingMessage): TaskEnd | undefined {
+    if (!this.#state.hasTasks || !this.#runner.tasks.awaits(topic, eventId)) return undefined
+    return this.#runner.tasks.read(JSON.parse(payload) as TaskEndingPayload)
   }
 
   get #sensitive(): SensitiveData {

@@ -8,6 +8,7 @@ import { isNested, stepName } from "../../core/workflow/step-id.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Scope } from "../../ports/host.ts"
 import { runInPlace } from "../tasks/in-place-activity.ts"
+import { activityKey, taskId } from "../tasks/task-id.ts"
 import { AttemptDeadline } from "./attempt-deadline.ts"
 import type { RunnerInput } from "../runner/runner-input.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
@@ -156,7 +157,9 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
     this.#isOver = true
     this.#deadline?.stop()
     this.#slot?.end()
-    this.onOver?.()
+    const { onOver } = this
+    this.onOver = undefined
+    onOver?.()
   }
 
   /** The function has made a nested ask, and waits for its answer. */
@@ -190,6 +193,12 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
   get idempotencyKey(): string {
     const { context, identity } = this.#owner
     return idempotencyKey((text) => context.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
+  }
+
+  /** The key of an activity, which all its attempts have, wherever they run. */
+  get activityKey(): string {
+    const { context, identity } = this.#owner
+    return activityKey((text) => context.host.sha256(text), taskId(identity.incarnation, this.open))
   }
 
   /** The function makes a nested ask. */

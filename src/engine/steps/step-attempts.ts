@@ -5,7 +5,6 @@ import { durationMs } from "../../core/time/duration.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { isTask, type OpenStep } from "../../core/journal/open-step.ts"
 import type { EntryOf, Recorded, Release } from "../../core/journal/journal.ts"
-import { mergeRetry, nextRetryMs } from "../../core/workflow/retry-policy.ts"
 import { SmallMap } from "../../core/collections/small-map.ts"
 import { isNested, isOfRollback } from "../../core/workflow/step-id.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
@@ -15,6 +14,7 @@ import type { InstanceRunner } from "../runner/instance-runner.ts"
 import type { ReleaseQueue } from "../runner/release-queue.ts"
 import { NestedSteps } from "./nested-steps.ts"
 import { TaskAttempts, type AttemptPolicy } from "../tasks/task-attempts.ts"
+import { retryDelay } from "./retry-delay.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
 import { StepTransactions } from "./step-transactions.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
@@ -41,6 +41,8 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
   readonly #releaseQueue: ReleaseQueue
   readonly #runner: InstanceRunner
   readonly #live = new SmallMap<StepAttempt>()
+  /** Activities that run here once their `step.started` is durable. They hold room already. */
+  readonly #undurable = new Set<StepAttempt>()
   /** Created for the first nested ask: most steps make none. */
   #nested: NestedSteps | undefined
   /** Created for the first activity that runs elsewhere. */
@@ -130,7 +132,14 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
       child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : activity ? { ...started, kind: "activity" } : started,
     )
     const step = this.#state.steps.get(request.id)
-    if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
+    if (!step) return
+    const begun = new StepAttempt(this, request, attempt, step)
+    if (activity) {
+      // Room is taken before the attempt begins, so that the next activity of this turn sees what is left.
+      begun.onOver = this.context.activities.take()
+      this.#undurable.add(begun)
+    }
+    this.#writer.whenDurable(begun)
   }
 
   /** Begins the next attempt of a step whose time to retry has come. */
@@ -194,6 +203,8 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
   /** Tells all running functions to stop, drops their ends, and begins no further attempt. A reason given as text becomes an error. */
   abandon(reason: unknown): void {
     this.#isClosed = true
+    for (const attempt of this.#undurable) attempt.close()
+    this.#undurable.clear()
     if (this.#live.size === 0) return
     const error = typeof reason === "string" ? new PerdureError("INSTANCE_ENDED", reason) : reason
     for (const attempt of this.#live.values()) attempt.abandon(error)
@@ -220,22 +231,14 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
 
   beginAgain(step: OpenStep): void {
     const request = this.request(step.id)
-    if (!request || this.#isStopped(step)) return this.recordFailure(step, this.#stopError ?? this.#cancelled(), true)
-    this.begin(request, step.attempt + 1)
+    if (this.#isStopped(step)) this.recordFailure(step, this.#stopError ?? this.#cancelled(), true)
+    else if (request) this.begin(request, step.attempt + 1)
   }
 
   recordFailure(step: OpenStep, error: unknown, isFinal: boolean): void {
-    const failure = { error, isFinal }
-    const retry = isFinal ? undefined : { delayMs: this.#retryDelayOf(step, error) }
-    this.#logFailure(this.#runner.record(this.#failure(step, retry ? { ...failure, retry } : failure)), this.#isStopped(step))
-  }
-
-  /** The retry options of an activity are fields and no function, so the policy answers at once. */
-  #retryDelayOf(step: OpenStep, error: unknown): number | undefined {
-    const { host, settings } = this.context
-    const policy = mergeRetry(settings.retry, this.#workflow.options.retry, this.request(step.id)?.options?.retry)
-    const delayMs = nextRetryMs(policy, { failures: step.failures + 1, error, random: () => (host.randomBytes(1)[0] ?? 0) / 256 })
-    return typeof delayMs === "number" ? delayMs : undefined
+    // The retry options of an activity are fields and no function, so the policy answers at once.
+    const delayMs = isFinal ? undefined : (retryDelay(this.context, this.#workflow, this.request(step.id), step.failures + 1, error) as number | undefined)
+    this.#logFailure(this.#runner.record(this.#failure(step, { error, isFinal, retry: { delayMs } })), this.#isStopped(step))
   }
 
   /** The open step, as the code has asked for it. */
@@ -265,8 +268,9 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
 
   onDurable(attempt: StepAttempt): void {
     const { ask, open } = attempt
+    this.#undurable.delete(attempt)
     // While the engine closes, attempts may finish, so their nested steps may begin.
-    if (this.#isClosed || (this.context.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return
+    if (this.#isClosed || (this.context.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return attempt.close()
     this.#live.set(ask.id, attempt)
     // A step that was asked for after the cancel is clean-up, and is not told to stop.
     if (this.#isCancelled(open)) attempt.abort(this.#cancelled())
@@ -345,12 +349,9 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
   /** Asks the policy for the next attempt. True: its answer is a promise, and the attempt comes back when that has settled. */
   #awaitsRetryDecision(attempt: StepAttempt, step: OpenStep, failure: AttemptFailure): boolean {
     if (failure.retry || this.#mayNotRetry(step, failure)) return false
-    const { host, settings } = this.context
     const decide = (retry: RetryDecision) => void (attempt.failure = { ...failure, retry })
     try {
-      const policy = mergeRetry(settings.retry, this.#workflow.options.retry, attempt.ask.options?.retry)
-      const random = () => (host.randomBytes(1)[0] ?? 0) / 256
-      const delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failure.error, random })
+      const delayMs = retryDelay(this.context, this.#workflow, attempt.ask, step.failures + 1, failure.error)
       if (typeof delayMs !== "object") {
         decide({ delayMs })
         return false
@@ -377,13 +378,13 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
     const options = this.request(id)?.options
     const value = Payload.ofError("error" in retry ? retry.error : failure.error, options?.sensitive)
     const { details } = step
-    const base = { type: "step.failed", id, attempt, value, ...(details === undefined ? undefined : { details }) } as const
+    const base = { type: "step.failed", id, attempt, value } as const
     if (retry.delayMs === undefined || this.#mayNotRetry(step, failure)) return base
     const wantedAt = this.#writer.now + retry.delayMs
     const { workflow, id: instance } = this.identity
     const retryAt = this.context.settings.dueTimes?.({ kind: "retry", workflow, instance, id }, wantedAt) ?? wantedAt
     const deadlineAt = options?.deadline === undefined ? Infinity : firstAt + durationMs(options.deadline)
-    return retryAt > deadlineAt ? base : { ...base, retryAt }
+    return retryAt > deadlineAt ? base : { ...base, retryAt, ...(details === undefined ? undefined : { details }) }
   }
 
   #abandonInside(id: string): void {

@@ -42,19 +42,10 @@ export async function runInPlace(context: RunnerContext, attempt: StepAttempt): 
     },
     expectHeartbeat,
   )
-  const room = activities.whenRoom()
-  if (room) {
-    // The time until there is room does not count against the timeout.
-    attempt.suspend()
-    await room
-    attempt.resume()
-  }
   expectHeartbeat()
   try {
-    if (attempt.isOver) return undefined
     return await Promise.race([activity.run(input.decode() as never, activityContext), silent])
   } finally {
-    activities.end()
     timer.clear()
   }
 }
@@ -81,8 +72,9 @@ class InPlaceContext implements ActivityContext {
     return this.#attempt.signal
   }
 
+  /** The same as for an attempt in another process: the next attempt may be one. */
   get idempotencyKey(): string {
-    return this.#attempt.idempotencyKey
+    return this.#attempt.activityKey
   }
 
   get instance(): string {
@@ -91,6 +83,8 @@ class InPlaceContext implements ActivityContext {
 
   readonly heartbeat = (details?: unknown): void => {
     this.signal.throwIfAborted()
+    // What is left of an attempt that has ended must not speak for the next one.
+    if (this.#attempt.isOver) return
     if (details !== undefined) this.#report(details)
     this.#onHeartbeat()
   }

@@ -1,5 +1,4 @@
 import type { ActivityAsk } from "../../core/execution/activity-ask.ts"
-import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { AnyActivity } from "../../core/workflow/activity.ts"
 
 export interface LocalActivitiesOptions {
@@ -19,8 +18,6 @@ export class LocalActivities {
   /** Called when another activity may begin. */
   onRoom: () => void = () => undefined
   #running = 0
-  /** Activities in place that wait until another one has ended. */
-  readonly #waiting = new SmallQueue<() => void>()
   readonly #byName = new Map<string, AnyActivity>()
   readonly #options: LocalActivitiesOptions
 
@@ -33,6 +30,7 @@ export class LocalActivities {
     return [...this.#byName.keys()]
   }
 
+  /** How many run, or are about to begin. */
   get running(): number {
     return this.#running
   }
@@ -42,22 +40,13 @@ export class LocalActivities {
     return this.#options.concurrentMax - this.#running
   }
 
-  /** An activity begins now. The caller has looked whether there is room. */
-  begin(): void {
-    this.#running++
-  }
-
-  /** An activity begins, when there is room. Undefined: it may begin now. */
-  whenRoom(): Promise<void> | undefined {
-    if (this.room > 0) return void this.#running++
-    return new Promise((resolve) => this.#waiting.push(resolve))
-  }
-
-  end(): void {
-    const next = this.#waiting.shift()
-    if (next) return next()
-    this.#running--
-    this.onRoom()
+  /** Takes room for so many activities, whether or not there is any. The returned function gives back the room of one. */
+  take(count = 1): () => void {
+    this.#running += count
+    return () => {
+      this.#running--
+      this.onRoom()
+    }
   }
 
   find(name: string): AnyActivity | undefined {

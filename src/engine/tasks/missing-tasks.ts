@@ -10,8 +10,9 @@ import { taskId } from "./task-id.ts"
  */
 export async function missingTasks(store: Store, { id, incarnation }: InstanceRow, recorded: readonly Recorded[]): Promise<ReadonlySet<string>> {
   const open = openTasks(recorded)
+  if (open.size === 0) return new Set()
   const { tasks, sentTasks } = store
-  if (open.size === 0 || (tasks === undefined && sentTasks === undefined)) return new Set()
+  if (tasks === undefined && sentTasks === undefined) return new Set(open.keys())
   const steps = new Map([...open].map(([step, attempt]) => [taskId(incarnation, attempt), step]))
   const ids = [...steps.keys()]
   for (const task of sentTasks?.open(ids) ?? (await tasks?.find(ids))?.map((row) => row.id) ?? []) steps.delete(task)

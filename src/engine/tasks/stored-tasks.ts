@@ -20,7 +20,7 @@ import type { ClaimedTask, TaskRow, TaskStore } from "../../ports/task-store.ts"
 import type { EngineListener } from "../engine-listener.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
-import { idempotencyKeyOf } from "./task-id.ts"
+import { activityKey } from "./task-id.ts"
 
 /** What gives out the tasks of a store: an engine, or the object of a task queue. */
 export type TaskServer = Pick<Worker, "host" | "settings" | "timers" | "hint">
@@ -145,7 +145,7 @@ export class StoredTasks implements TaskControl, EngineListener {
   }
 
   async #giveBack(tasks: TaskStore, claimed: readonly ClaimedTask[]): Promise<void> {
-    const ending = JSON.stringify({ expired: "lost" } satisfies TaskEndingPayload)
+    const ending = JSON.stringify({ expired: "handedBack" } satisfies TaskEndingPayload)
     await tasks.finish(claimed.map(({ id, claim: { token } }) => ({ id, token, ending, completes: false })))
     this.#worker.hint([...new Set(claimed.map(({ instance }) => instance))])
   }
@@ -164,7 +164,7 @@ export class StoredTasks implements TaskControl, EngineListener {
       ...(details === undefined ? undefined : { lastHeartbeat: decode(details) }),
       instance,
       step,
-      idempotencyKey: host.sha256(idempotencyKeyOf(id)),
+      idempotencyKey: activityKey((text) => host.sha256(text), id),
       leaseMs: settings.leaseMs,
       ...(timeoutMs === undefined ? undefined : { timeoutMs }),
       ...(heartbeatMs === undefined ? undefined : { heartbeatTimeoutMs: heartbeatMs }),

@@ -2,7 +2,7 @@ import type { DoAsk } from "../../core/execution/ask.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { isTask, type OpenStep } from "../../core/journal/open-step.ts"
-import type { TaskEndingPayload } from "../../core/journal/task-ending.ts"
+import type { ExpiryReason, TaskEndingPayload } from "../../core/journal/task-ending.ts"
 import { durationMs } from "../../core/time/duration.ts"
 import { defaultQueue } from "../../core/workflow/task-queue.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
@@ -20,6 +20,11 @@ export interface AttemptPolicy {
   recordFailure(step: OpenStep, error: unknown, isFinal: boolean): void
   /** Begins another attempt at once: a process that died does not count as a failure. */
   beginAgain(step: OpenStep): void
+}
+
+/** How a task ended, with its error decoded. */
+export interface TaskEnd extends Omit<TaskEndingPayload, "error"> {
+  readonly thrown?: { readonly error: unknown }
 }
 
 /**
@@ -50,7 +55,8 @@ export class TaskAttempts {
     if (activity === undefined) return false
     const queue = activity.queue ?? this.#identity.queue ?? defaultQueue
     if (this.#context.activities.runsInPlace(activity, queue)) return false
-    this.#runner.record({ type: "step.started", id, attempt, kind: "activity", queue })
+    const handedBack = this.#state.steps.get(id)?.handedBack ?? 0
+    this.#runner.record({ type: "step.started", id, attempt, kind: "activity", queue, ...(handedBack > 0 && { handedBack }) })
     const step = this.#state.steps.get(id)
     if (!step) return true
     const { draft } = this.#writer
@@ -66,6 +72,7 @@ export class TaskAttempts {
       ...(step.details === undefined ? undefined : { details: step.details }),
       ...(timeoutMs === undefined ? undefined : { timeoutMs }),
       ...(heartbeatMs === undefined ? undefined : { heartbeatMs }),
+      ...(options?.sensitive ? { sensitive: true } : undefined),
       ...(startMs === undefined ? undefined : { startBy: this.#writer.now + startMs }),
       ...(options?.deadline === undefined ? undefined : { closeBy: step.firstAt + durationMs(options.deadline) }),
     }
@@ -79,18 +86,27 @@ export class TaskAttempts {
     return open !== undefined && isTask(open) && taskId(this.#identity.incarnation, open) === task
   }
 
+  /** Decodes the end of a task. */
+  read({ error, ...end }: TaskEndingPayload): TaskEnd {
+    return error === undefined ? end : { ...end, thrown: { error: this.#writer.payloadOf(error, undefined).decode() } }
+  }
+
   /** Records how the present attempt has ended. */
-  handleEnding(id: string, { value, error, final, expired, details }: TaskEndingPayload): void {
+  handleEnd(id: string, { value, thrown: failed, final, expired, details }: TaskEnd): void {
     const step = this.#state.steps.get(id)
     if (!step) return
-    if (expired === undefined && error === undefined) {
+    if (expired === undefined && failed === undefined) {
       const isSensitive = this.#policy.request(id)?.options?.sensitive
       this.#runner.record({ type: "step.completed", id, value: this.#writer.payloadOf(value ?? "", isSensitive) })
       return
     }
     step.details = details ?? step.details
+    if (expired === "handedBack") {
+      step.handedBack++
+      return this.#policy.beginAgain(step)
+    }
     if (expired === "lost" && !this.#isLostTooOften(step)) return this.#policy.beginAgain(step)
-    const thrown = expired === undefined ? this.#writer.payloadOf(error ?? "", undefined).decode() : this.#expiry(step, expired)
+    const thrown = expired === undefined ? failed?.error : this.#expiry(step, expired)
     this.#policy.recordFailure(step, thrown, final === true || (expired !== undefined && expired !== "attempt"))
   }
 
@@ -113,11 +129,11 @@ export class TaskAttempts {
     if (this.#state.hasTasks) this.#writer.draft.endAllTasks()
   }
 
-  #isLostTooOften({ attempt, failures }: OpenStep): boolean {
-    return attempt - failures > this.#context.settings.recoveriesMax
+  #isLostTooOften({ attempt, failures, handedBack }: OpenStep): boolean {
+    return attempt - failures - handedBack > this.#context.settings.recoveriesMax
   }
 
-  #expiry({ id, attempt, queue = "" }: OpenStep, reason: NonNullable<TaskEndingPayload["expired"]>): PerdureError {
+  #expiry({ id, attempt, queue = "" }: OpenStep, reason: ExpiryReason): PerdureError {
     const details = { step: id, queue, attempt }
     switch (reason) {
       case "attempt":

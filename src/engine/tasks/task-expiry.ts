@@ -20,6 +20,7 @@ export class TaskExpiry implements EngineListener {
   #nextAt = Infinity
   #lookedAt = -Infinity
   #looking: Promise<void> | undefined
+  #looksAgain = false
   #isStopped = false
 
   constructor(tasks: TaskStore, worker: Worker) {
@@ -50,7 +51,17 @@ export class TaskExpiry implements EngineListener {
   }
 
   look(): void {
-    if (!this.#isStopped) this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
+    if (this.#isStopped) return
+    this.#looksAgain = true
+    this.#looking ??= this.#lookAll().finally(() => (this.#looking = undefined))
+  }
+
+  /** One look at a time. A time that comes during a look causes another one. */
+  async #lookAll(): Promise<void> {
+    while (this.#looksAgain && !this.#isStopped) {
+      this.#looksAgain = false
+      await this.#look()
+    }
   }
 
   #onSweep(): void {

@@ -5,7 +5,7 @@ export function taskId(incarnation: string, { position, attempt }: Pick<OpenStep
   return `${incarnation}.${position}.${attempt}`
 }
 
-/** What the tasks of all attempts of one step have in common: a key for services that must not act twice. */
-export function idempotencyKeyOf(id: string): string {
-  return id.slice(0, id.lastIndexOf("."))
+/** The key of an activity for services that must not act twice. `id`: the task of any of its attempts, also of one that runs in place and has no task. */
+export function activityKey(sha256: (text: string) => string, id: string): string {
+  return sha256(id.slice(0, id.lastIndexOf(".")))
 }

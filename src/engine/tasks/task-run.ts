@@ -1,5 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
-import { storedPayload } from "../../core/values/encoded-payload.ts"
+import { isCodecTrouble, storedPayload } from "../../core/values/encoded-payload.ts"
 import { encodeError, encodeValue, type Encoded } from "../../core/values/value-codec.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { isNonRetryable } from "../../core/workflow/retry-policy.ts"
@@ -8,7 +8,7 @@ import type { TaskEndingPayload } from "../../core/journal/task-ending.ts"
 import type { Host, Scope } from "../../ports/host.ts"
 import type { ClaimedTask, KeptClaim, TaskEnding } from "../../ports/task-store.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
-import { idempotencyKeyOf } from "./task-id.ts"
+import { activityKey } from "./task-id.ts"
 
 /** What a run of a task needs of the worker that has claimed the task. */
 export interface TaskRunOwner {
@@ -57,6 +57,10 @@ export class TaskRun implements Scope {
     return this.task.step
   }
 
+  get isSensitive(): boolean {
+    return this.task.sensitive === true
+  }
+
   start(activity: AnyActivity): void {
     const { host } = this.#owner
     const call = async () => {
@@ -65,7 +69,7 @@ export class TaskRun implements Scope {
       const context: ActivityContext = {
         attempt,
         signal: this.#abort.signal,
-        idempotencyKey: host.sha256(idempotencyKeyOf(id)),
+        idempotencyKey: activityKey((text) => host.sha256(text), id),
         lastHeartbeat: details === undefined ? undefined : storedPayload(details, codecs).decode(),
         instance,
         heartbeat: (report) => this.#onHeartbeat(report),
@@ -74,12 +78,12 @@ export class TaskRun implements Scope {
     }
     host.runIn(this, call).then(
       (value) => this.#end(() => ({ value: this.#encode(value, "result") })),
-      (error: unknown) => this.#end(() => this.#failure(error)),
+      (error: unknown) => this.#end(() => (isCodecTrouble(error) ? this.#codecFailed(error) : this.#failure(error))),
     )
   }
 
   /** The claim has ended: the end of the function does not count any more. */
-  lose(reason: PerdureError): void {
+  lose(reason: unknown): void {
     this.#isOver = true
     this.#owner.timers.clear(this.#timeout)
     this.#owner.host.runIn(this, () => this.#abort.abort(reason))
@@ -90,11 +94,11 @@ export class TaskRun implements Scope {
     this.#owner.host.runIn(this, () => this.#abort.abort(reason))
   }
 
-  /** Ends the attempt as lost, so that another process takes it over at once. */
+  /** Ends the attempt before its function has ended, so that another process takes it over at once. */
   handBack(reason: PerdureError): TaskEnding | undefined {
     if (this.#isOver) return undefined
     this.lose(reason)
-    return this.#ending({ expired: "lost" })
+    return this.#ending({ expired: "handedBack" })
   }
 
   /** The claim, with the heartbeat that is not stored yet. */
@@ -107,7 +111,7 @@ export class TaskRun implements Scope {
 
   /** The store did not get this heartbeat. It is sent with the next one, unless that has details of its own. */
   putBack({ heartbeat }: KeptClaim): void {
-    this.#heartbeat = { ...heartbeat, ...this.#heartbeat }
+    if (heartbeat) this.#heartbeat = { ...heartbeat, ...this.#heartbeat }
   }
 
   #onHeartbeat(details: unknown): void {
@@ -139,14 +143,24 @@ export class TaskRun implements Scope {
     if (this.#isOver) return
     this.#isOver = true
     this.#owner.timers.clear(this.#timeout)
-    let payload: TaskEndingPayload
+    this.#owner.onEnd(this, this.#ending(this.#made(make)))
+  }
+
+  #made(make: () => TaskEndingPayload): TaskEndingPayload {
     try {
-      payload = make()
+      return make()
     } catch (error) {
+      // A codec that fails may be mended, and another process may have one that works.
+      if (isCodecTrouble(error)) return this.#codecFailed(error)
       // The result cannot be encoded, and would not be in another attempt either.
-      payload = { ...this.#failure(error), final: true }
+      return this.#made(() => ({ ...this.#failure(error), final: true }))
     }
-    this.#owner.onEnd(this, this.#ending(payload))
+  }
+
+  #codecFailed(error: PerdureError): TaskEndingPayload {
+    const { id, activity, instance } = this.task
+    this.#owner.host.log.error(`activity "${activity}" is handed back: ${error.message}`, { task: id, instance, code: error.code })
+    return { expired: "lost" }
   }
 
   #ending(payload: TaskEndingPayload): TaskEnding {

@@ -1,6 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Hint } from "../../ports/store.ts"
-import type { ClaimedTask, TaskClaim, TaskEnding, TaskStore, TaskWorker as Announcement } from "../../ports/task-store.ts"
+import type { ClaimedTask, TaskClaim, TaskEnding, TaskStore, TaskWorkerInfo } from "../../ports/task-store.ts"
 import type { EngineListener } from "../engine-listener.ts"
 import { randomToken } from "../random-token.ts"
 import type { EngineSettings, QueueRate } from "../settings.ts"
@@ -12,13 +12,15 @@ import { TaskRun, type TaskRunOwner } from "./task-run.ts"
 /** At most this many tasks are claimed by one call. */
 const claimMax = 200
 const storeRetryMs = 500
+/** A queue with a rate is looked at this often at most. */
+const ratePauseMs = 2_000
 /** Heartbeats that come together are stored together, this long after the first one. */
 const heartbeatMs = 100
 
 /**
  * Claims tasks and runs them. Any engine that has activities does so, whether or not it executes workflows.
  *
- *   claim    after a hint, after tasks of this process, when a task has ended while more were waiting, and every sweep
+ *   claim    after a hint, after tasks of this process, when there is room again while more may be waiting, and every sweep
  *   run      `TaskRun` calls the function of the activity
  *   keep     every third of the lease, and soon after heartbeats: renews all claims in one call. A claim that is gone aborts its run.
  *   announce every third of the lease: tells the other processes what this one claims
@@ -31,12 +33,18 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   readonly #settings: EngineSettings
   readonly #activities: LocalActivities
   readonly #runs = new Set<TaskRun>()
+  /** Gives back the room of each run. */
+  readonly #rooms = new WeakMap<TaskRun, () => void>()
   readonly #endings: { readonly ending: TaskEnding; readonly instance: string }[] = []
   readonly #sweep: MovableTimer
   readonly #keep: MovableTimer
   readonly #announceAgain: MovableTimer
   #isStopped = false
+  /** More tasks may be waiting than there was room for. */
+  #mayBeMore = true
+  #onIdle: () => void = () => undefined
   #isKeepSoon = false
+  #isKeeping = false
   #claims = 0
   #claiming: Promise<void> | undefined
   #claimsAgain = false
@@ -48,7 +56,9 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#worker = worker
     this.#settings = worker.settings
     this.#activities = worker.activities
-    this.#activities.onRoom = () => this.requestClaim()
+    this.#activities.onRoom = () => {
+      if (this.#mayBeMore) this.requestClaim()
+    }
     this.#sweep = new MovableTimer(worker.timers, () => this.#onSweep())
     this.#announceAgain = new MovableTimer(worker.timers, () => void this.#announce())
     this.#keep = new MovableTimer(worker.timers, () => void this.#keepAll())
@@ -111,11 +121,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#sweep.clear()
     this.#announceAgain.clear()
     await this.#claiming
-    const { drainMs } = this.#settings
-    let isLate = this.#runs.size === 0
-    const late = isLate ? undefined : this.timers.after(drainMs, () => (isLate = true))
-    while (!isLate && this.#runs.size > 0) await new Promise<void>((resolve) => this.timers.after(5, resolve))
-    this.timers.clear(late)
+    await this.#whenIdle()
     this.#keep.clear()
     const closing = new PerdureError("ENGINE_CLOSED", "the engine is closing")
     for (const run of [...this.#runs]) {
@@ -125,6 +131,26 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     }
     await this.#whenFinished()
     await this.#tasks.announce(this.#announcement, 0).catch(() => undefined)
+  }
+
+  /** Resolves when no activity runs, or after `drainMs`. */
+  async #whenIdle(): Promise<void> {
+    if (this.#runs.size === 0) return
+    await new Promise<void>((resolve) => {
+      const late = this.timers.after(this.#settings.drainMs, resolve)
+      this.#onIdle = () => {
+        this.timers.clear(late)
+        resolve()
+      }
+    })
+  }
+
+  /** The engine is closed, or its store is gone: what still runs is told to stop. */
+  close(refusal: unknown): void {
+    this.#isStopped = true
+    for (const run of this.#runs) run.lose(refusal)
+    this.#runs.clear()
+    this.#onIdle()
   }
 
   /** Drops everything without writing to the store, as the death of the process would. */
@@ -137,7 +163,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#runs.clear()
   }
 
-  get #announcement(): Announcement {
+  get #announcement(): TaskWorkerInfo {
     const { queues } = this.#settings
     return { worker: this.#worker.workerName, activities: this.#activities.names, ...(queues && { queues }) }
   }
@@ -175,7 +201,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   /** Where tasks come from: each queue with a rate by itself, and all others together. */
   #sources(): readonly Pick<TaskClaim, "queues" | "rate">[] {
     const { queues, queueRates } = this.#settings
-    const rated = [...queueRates].filter(([queue]) => queues?.includes(queue) !== false).map(([queue, rate]) => ({ queues: [queue], rate }))
+    const rated = [...queueRates].map(([queue, rate]) => ({ queues: [queue], rate }))
     if (rated.length === 0) return [queues ? { queues } : {}]
     const others = queues?.filter((queue) => !queueRates.has(queue)) ?? []
     return others.length > 0 ? [...rated, { queues: others }] : rated
@@ -183,36 +209,49 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
 
   async #claimFrom(source: { readonly queues?: readonly string[]; readonly rate?: QueueRate }): Promise<void> {
     const limit = Math.min(this.#activities.room, claimMax)
-    if (limit <= 0) return
+    if (limit <= 0) return void (this.#mayBeMore = true)
     const token = `${randomToken(this.host)}${++this.#claims}`
     const activities = this.#activities.names
     const { leaseMs } = this.#settings
-    const claimed = await this.#tasks.claim({ worker: this.#worker.workerName, token, activities, limit, leaseMs, ...source })
-    for (const task of claimed) this.#run(task)
-    // More may be waiting. If there is no room now, the end of a run claims again.
-    if (claimed.length === limit) this.#claimsAgain = true
-    else if (source.rate && claimed.length > 0) this.timers.after(source.rate.perMs, () => this.requestClaim())
+    // The room is taken before the store answers, because activities of this process' own workflows may begin meanwhile.
+    const giveBack = this.#activities.take(limit)
+    let claimed: readonly ClaimedTask[] = []
+    try {
+      claimed = await this.#tasks.claim({ worker: this.#worker.workerName, token, activities, limit, leaseMs, ...source })
+      for (const task of claimed) this.#run(task, giveBack)
+    } finally {
+      // More may be waiting. If there is no room now, the end of a run claims again.
+      const isFull = claimed.length === limit
+      if (isFull) this.#claimsAgain = true
+      this.#mayBeMore = isFull
+      for (let unused = claimed.length; unused < limit; unused++) giveBack()
+    }
+    // Another process may have used the rate up: nothing else tells when the period ends.
+    if (source.rate) this.timers.after(Math.max(source.rate.perMs, ratePauseMs), () => this.requestClaim())
   }
 
-  #run(task: ClaimedTask): void {
-    const activity = this.#activities.find(task.activity)
-    if (!activity) return
+  #run(task: ClaimedTask, giveBack: () => void): void {
     const run = new TaskRun(this, task)
     this.#runs.add(run)
-    this.#activities.begin()
-    run.start(activity)
+    this.#rooms.set(run, giveBack)
+    const activity = this.#activities.find(task.activity)
+    if (activity) run.start(activity)
   }
 
   #remove(run: TaskRun): void {
-    if (this.#runs.delete(run)) this.#activities.end()
+    if (!this.#runs.delete(run)) return
+    this.#rooms.get(run)?.()
+    if (this.#runs.size === 0) this.#onIdle()
   }
 
   #keepLater(): void {
     if (!this.#isStopped || this.#runs.size > 0) this.#keep.setAfter(this.#settings.leaseMs / 3)
   }
 
-  /** Renews all claims, and stores their heartbeats. */
+  /** Renews all claims, and stores their heartbeats. One call at a time: a slow one must not overwrite what a later one has stored. */
   async #keepAll(): Promise<void> {
+    if (this.#isKeeping) return this.#keep.setAfter(heartbeatMs)
+    this.#isKeeping = true
     this.#isKeepSoon = false
     this.#keepLater()
     const runs = [...this.#runs]
@@ -223,9 +262,11 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
         if (outcomes[at] === "gone" && this.#runs.has(run)) this.#lose(run)
       })
     } catch (error) {
-      runs.forEach((run, at) => run.putBack(kept[at] as (typeof kept)[number]))
+      for (const [at, run] of runs.entries()) if (kept[at]) run.putBack(kept[at])
       this.host.log.error("the claims of activities could not be renewed; trying again", { error })
       this.#keep.setAfter(storeRetryMs)
+    } finally {
+      this.#isKeeping = false
     }
   }
 

@@ -9,7 +9,7 @@ import type {
   QueueDepth,
   TaskRow,
   TaskStore,
-  TaskWorker,
+  TaskWorkerInfo,
   ClaimReference,
 } from "../../ports/task-store.ts"
 import { allowance } from "../shared/task-rate.ts"
@@ -26,7 +26,7 @@ interface MemoryTask {
 /** The tasks of a memory database, in the order in which they were written. */
 export class MemoryTasks {
   readonly byId = new Map<string, MemoryTask>()
-  readonly workers = new Map<string, TaskWorker & { readonly until: number }>()
+  readonly workers = new Map<string, TaskWorkerInfo & { readonly until: number }>()
   /** How many tasks of a queue with a rate were claimed since when. */
   readonly rates = new Map<string, { since: number; claimed: number }>()
 
@@ -126,13 +126,13 @@ export class MemoryTaskStore implements TaskStore {
     return [...depths.values()].toSorted((a, b) => (a.queue < b.queue ? -1 : 1))
   }
 
-  async announce(worker: TaskWorker, leaseMs: number): Promise<void> {
+  async announce(worker: TaskWorkerInfo, leaseMs: number): Promise<void> {
     const now = this.#enter()
     if (leaseMs === 0) this.#tasks.workers.delete(worker.worker)
     else this.#tasks.workers.set(worker.worker, { ...worker, until: now + leaseMs })
   }
 
-  async workers(): Promise<readonly TaskWorker[]> {
+  async workers(): Promise<readonly TaskWorkerInfo[]> {
     const now = this.#enter()
     return [...this.#tasks.workers.values()].filter(({ until }) => until > now).map(({ until: _, ...worker }) => worker)
   }

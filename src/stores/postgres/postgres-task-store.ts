@@ -1,4 +1,4 @@
-import type { ClaimedTask, ExpiredTasks, KeptClaim, QueueDepth, TaskClaim, TaskEnding, TaskRow, TaskStore, TaskWorker } from "../../ports/task-store.ts"
+import type { ClaimedTask, ExpiredTasks, KeptClaim, QueueDepth, TaskClaim, TaskEnding, TaskRow, TaskStore, TaskWorkerInfo } from "../../ports/task-store.ts"
 import { taskRowFrom, taskWorkerFrom } from "../shared/task-rows.ts"
 import { fromText, isOdd, toText } from "../shared/unsafe-text.ts"
 import type { Database, PgRow } from "./connection/database.ts"
@@ -97,12 +97,15 @@ export class PostgresTaskStore implements TaskStore {
     })
   }
 
-  async announce({ worker, queues, activities }: TaskWorker, leaseMs: number): Promise<void> {
+  async announce({ worker, queues, activities }: TaskWorkerInfo, leaseMs: number): Promise<void> {
     const { schema: s, functions } = this.#database
     if (leaseMs === 0) return void (await this.#database.all("task-announce-end", `DELETE FROM ${s}.task_worker w WHERE w.worker = $1`, toText(worker)))
     await this.#database.all(
       "task-announce",
-      `WITH dead AS (DELETE FROM ${s}.task_worker w WHERE w.until <= ${functions.nowMs}() AND w.worker <> $1)
+      // Rows of dead processes that another process is deleting are passed over. So no two processes wait for each other.
+      `WITH dead AS (
+        SELECT w.worker FROM ${s}.task_worker w WHERE w.until <= ${functions.nowMs}() AND w.worker <> $1 FOR UPDATE SKIP LOCKED
+      ), forgotten AS (DELETE FROM ${s}.task_worker w USING dead WHERE w.worker = dead.worker)
       INSERT INTO ${s}.task_worker (worker, until, queues, activities) VALUES ($1, ${functions.nowMs}() + $2::bigint, $3, $4)
       ON CONFLICT (worker) DO UPDATE SET until = excluded.until, queues = excluded.queues, activities = excluded.activities`,
       toText(worker),
@@ -112,7 +115,7 @@ export class PostgresTaskStore implements TaskStore {
     )
   }
 
-  async workers(): Promise<readonly TaskWorker[]> {
+  async workers(): Promise<readonly TaskWorkerInfo[]> {
     const { schema: s, functions } = this.#database
     const rows = await this.#database.all(
       "task-workers",

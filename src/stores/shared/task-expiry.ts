@@ -1,4 +1,5 @@
-import type { ExpiryReason, TaskRow } from "../../ports/task-store.ts"
+import type { ExpiryReason } from "../../core/journal/task-ending.ts"
+import type { TaskRow } from "../../ports/task-store.ts"
 
 /** The fields of a task that decide when it expires. `leaseUntil`: when the claim ends. */
 export type TaskTimes = Pick<TaskRow, "timeoutMs" | "heartbeatMs" | "startBy" | "closeBy" | "claim"> & { readonly leaseUntil?: number | undefined }

@@ -1,4 +1,4 @@
-import type { TaskRow, TaskWorker } from "../../ports/task-store.ts"
+import type { TaskRow, TaskWorkerInfo } from "../../ports/task-store.ts"
 import { integer, optionalInteger, optionalText, text, type UntypedRow } from "./columns.ts"
 
 /** Reads the row of a task. SQL stores name the columns alike; `instance` is the id of the instance. */
@@ -19,6 +19,8 @@ export function taskRowFrom(row: UntypedRow): TaskRow {
     input: text(row, "input"),
     createdAt: integer(row, "created_at"),
     ...(details === undefined ? undefined : { details }),
+    // SQLite has a number, PostgreSQL a boolean.
+    ...(row["sensitive"] === 1 || row["sensitive"] === true ? { sensitive: true } : undefined),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
     ...(heartbeatMs === undefined ? undefined : { heartbeatMs }),
     ...(startBy === undefined ? undefined : { startBy }),
@@ -30,7 +32,7 @@ export function taskRowFrom(row: UntypedRow): TaskRow {
 }
 
 /** Reads the row of a process that claims tasks. */
-export function taskWorkerFrom(row: UntypedRow): TaskWorker {
+export function taskWorkerFrom(row: UntypedRow): TaskWorkerInfo {
   const activities = JSON.parse(text(row, "activities")) as readonly string[]
   const queues = optionalText(row, "queues")
   return { worker: text(row, "worker"), activities, ...(queues === undefined ? undefined : { queues: JSON.parse(queues) as readonly string[] }) }

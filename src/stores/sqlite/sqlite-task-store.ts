@@ -1,5 +1,5 @@
 import { expiredEnding, withDetails } from "../../core/journal/task-ending.ts"
-import type { ClaimedTask, ExpiredTasks, KeptClaim, QueueDepth, TaskClaim, TaskEnding, TaskRow, TaskStore, TaskWorker } from "../../ports/task-store.ts"
+import type { ClaimedTask, ExpiredTasks, KeptClaim, QueueDepth, TaskClaim, TaskEnding, TaskRow, TaskStore, TaskWorkerInfo } from "../../ports/task-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { expiryOf } from "../shared/task-expiry.ts"
 import { allowance, type RatePeriod } from "../shared/task-rate.ts"
@@ -147,12 +147,12 @@ export class SqliteTaskStore implements TaskStore {
     return this.#waiting.depths()
   }
 
-  async announce(worker: TaskWorker, leaseMs: number): Promise<void> {
+  async announce(worker: TaskWorkerInfo, leaseMs: number): Promise<void> {
     const now = this.#now()
     this.#driver.transaction(() => this.#workers.announce(worker, leaseMs, now))
   }
 
-  async workers(): Promise<readonly TaskWorker[]> {
+  async workers(): Promise<readonly TaskWorkerInfo[]> {
     return this.#workers.known(this.#now())
   }
 

@@ -31,6 +31,7 @@ export function taskCases(bed: CurrentBed): void {
         step: "reserve#2",
         attempt: 3,
         details: `"half \ud800"`,
+        sensitive: true,
         timeoutMs: 5_000,
         heartbeatMs: 2_000,
         startBy: 1_009_000,

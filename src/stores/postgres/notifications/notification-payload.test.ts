@@ -39,7 +39,7 @@ describe("what a notification says", () => {
   })
 
   it("to those who wait it says nothing of who was let in", () => {
-    expect(toHint(new Set(["la"]))).toEqual({ work: false, ends: false, updatesAnswered: false, changed: false })
+    expect(toHint(new Set(["la"]))).toEqual({ work: false, ends: false, updatesAnswered: false, changed: false, tasks: false })
     expect(toHint(new Set(["la", "eb"]))).toMatchObject({ work: false, ends: ["b"] })
   })
 })

@@ -75,6 +75,6 @@ export function toHint(flags: ReadonlySet<string>): Hint {
     ends: flags.has(ended) || (endedIds.length > 0 && endedIds),
     updatesAnswered: flags.has(updateAnswered) || hasEnded,
     changed: flags.has(changed) || flags.has(work) || hasEnded,
-    ...(flags.has(tasks) ? { tasks: true } : undefined),
+    tasks: flags.has(tasks),
   }
 }

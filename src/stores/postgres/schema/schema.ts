@@ -201,6 +201,7 @@ export const migrations: readonly Migration[] = [
         heartbeat_ms bigint,
         start_by bigint,
         close_by bigint,
+        sensitive boolean,
         worker text,
         token text,
         claimed_at bigint,

@@ -134,6 +134,7 @@ export const taskTables = {
       heartbeat_ms INTEGER,
       start_by INTEGER,
       close_by INTEGER,
+      sensitive INTEGER,
       worker TEXT,
       token TEXT,
       claimed_at INTEGER,

@@ -8,7 +8,7 @@ import type { TaskTurn, TurnTasks } from "./turn-tasks.ts"
 
 /** The columns that `row` needs, with the instance to which the task belongs. */
 export const taskColumns = `t.seq, t.id, i.id AS instance, i.incarnation, t.step, t.attempt, t.activity, t.queue, t.created_at, t.timeout_ms, t.heartbeat_ms,
-  t.start_by, t.close_by, t.worker, t.token, t.claimed_at, t.heartbeat_at, t.lease_until, t.chunks, t.details, t.input`
+  t.start_by, t.close_by, t.sensitive, t.worker, t.token, t.claimed_at, t.heartbeat_at, t.lease_until, t.chunks, t.details, t.input`
 export const taskTables = "perdure_task t CROSS JOIN perdure_instance i ON i.key = t.instance"
 
 /** The rows of tasks, as turns write and end them. Callers that write are in a transaction. */
@@ -24,8 +24,8 @@ export class TaskTable implements TurnTasks {
 
   constructor(driver: SqlDriver) {
     this.#insert = driver.prepare(
-      `INSERT INTO perdure_task (id, instance, step, attempt, activity, queue, created_at, timeout_ms, heartbeat_ms, start_by, close_by, details, input, chunks)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO perdure_task (id, instance, step, attempt, activity, queue, created_at, timeout_ms, heartbeat_ms, start_by, close_by, sensitive, details, input, chunks)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_task_chunk (task, part, bytes) SELECT seq, ?, ? FROM perdure_task WHERE id = ?`)
     this.#find = driver.prepare(`SELECT seq, chunks FROM perdure_task WHERE id = ? AND instance = ?`)
@@ -44,7 +44,20 @@ export class TaskTable implements TurnTasks {
     const input = toText(task.input)
     const chunks = input.length > inlineTextMax ? toChunks(input) : undefined
     this.#insert.run(
-      ...[id, instance, toText(task.step), attempt, toText(task.activity), toText(task.queue), at, timeoutMs, heartbeatMs, startBy, closeBy],
+      ...[
+        id,
+        instance,
+        toText(task.step),
+        attempt,
+        toText(task.activity),
+        toText(task.queue),
+        at,
+        timeoutMs,
+        heartbeatMs,
+        startBy,
+        closeBy,
+        task.sensitive ? 1 : null,
+      ],
       ...[textOrNull(task.details), chunks === undefined ? input : "", chunks?.length ?? null],
     )
     for (const [part, chunk] of chunks?.entries() ?? []) this.#insertChunk.run(part, chunk, id)

@@ -1,4 +1,4 @@
-import type { TaskWorker } from "../../../ports/task-store.ts"
+import type { TaskWorkerInfo } from "../../../ports/task-store.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { taskWorkerFrom } from "../../shared/task-rows.ts"
 import { toText } from "../../shared/unsafe-text.ts"
@@ -21,13 +21,13 @@ export class TaskWorkerTable {
   }
 
   /** Also removes processes that have not announced themselves again in time. */
-  announce({ worker, queues, activities }: TaskWorker, leaseMs: number, now: number): void {
+  announce({ worker, queues, activities }: TaskWorkerInfo, leaseMs: number, now: number): void {
     this.#removeDead.run(now)
     if (leaseMs === 0) this.#remove.run(toText(worker))
     else this.#put.run(toText(worker), now + leaseMs, queues === undefined ? null : JSON.stringify(queues), JSON.stringify(activities))
   }
 
-  known(now: number): readonly TaskWorker[] {
+  known(now: number): readonly TaskWorkerInfo[] {
     return this.#known.all(now).map(taskWorkerFrom)
   }
 }

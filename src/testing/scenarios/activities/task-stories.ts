@@ -346,7 +346,7 @@ export function taskStories(open: OpenBed): void {
       const engineNow = { now: () => 0 }
       const task = defineActivity("task", () => begunAt.push(engineNow.now()))
       const many = workflow("many", (ctx: Context) => Promise.all(Array.from({ length: 5 }, () => ctx.activity(task))))
-      const engine = await open({ workflows: [many], activities: [task], taskQueueRates: { default: { limit: 2, per: "10s" } } })
+      const engine = await open({ workflows: [many], activities: [task], taskQueues: ["default"], taskQueueRates: { default: { limit: 2, per: "10s" } } })
       engineNow.now = () => engine.now()
       const handle = await engine.start(many, { id: "i" })
       await engine.skip("30s")

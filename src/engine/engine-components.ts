@@ -15,6 +15,7 @@ import type { ScheduleWriter } from "./schedules/schedule-writer.ts"
 import type { Scheduler } from "./schedules/scheduler.ts"
 import type { EngineOptions, EngineSettings, WorkBudget } from "./settings.ts"
 import type { InstanceStarter } from "./instances/instance-starter.ts"
+import type { TaskWorker } from "./tasks/task-worker.ts"
 import type { Worker } from "./worker/worker.ts"
 
 export interface EngineSpec {
@@ -60,4 +61,6 @@ export interface EngineComponents extends SchedulingComponents<ClaimingWorker> {
   readonly updateWaiters: UpdateWaiters
   readonly queryUpdateClient: QueryUpdateClient
   readonly changes: ChangeFeed
+  /** Undefined: the engine claims no tasks. */
+  readonly taskWorker: TaskWorker | undefined
 }

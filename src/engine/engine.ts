@@ -69,7 +69,7 @@ export class Engine extends CheckedClient implements AsyncDisposable {
     const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
     const reader = new InstanceReader(store, settings.codecs)
     const restarts = new Restarts(store, registry, worker)
-    const components = { ...core.components, reader, restarts, updateWaiters, queryUpdateClient, changes, scheduleWriter, scheduler }
+    const components = { ...core.components, reader, restarts, updateWaiters, queryUpdateClient, changes, scheduleWriter, scheduler, taskWorker }
     const calls = new EngineCalls(core, components)
     super(calls)
     this.core = core
@@ -87,12 +87,8 @@ export class Engine extends CheckedClient implements AsyncDisposable {
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    // A process that only runs activities must never become the process that executes the workflows of a SQLite file.
-    const onlyActivities = Array.isArray(spec.workflows) && spec.workflows.length === 0 && (spec.options.activities?.length ?? 0) > 0
-    const role = spec.role ?? (onlyActivities ? "client" : undefined)
-    const asked = role === undefined ? spec : { ...spec, role }
-    const engine = new Engine(await SharedStoreCore.open(asked), asked)
-    await engine.core.begin(role)
+    const engine = new Engine(await SharedStoreCore.open(spec), spec)
+    await engine.core.begin(spec.role)
     await engine.#taskWorker?.begin()
     return engine
   }

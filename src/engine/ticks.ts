@@ -128,19 +128,20 @@ export class Ticks {
   }
 
   async #whenQuiet(components: EngineComponents): Promise<void> {
-    const { host, worker } = components
+    const { host, worker, taskWorker } = components
     for (let quiet = 0; quiet < quietMacrotasks && !this.#isStopped;) {
       await new Promise<void>((resolve) => host.quiesce(resolve))
       quiet = isQuiet(components) ? quiet + 1 : 0
       const { stepSlots } = worker
       if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onReleased = this.#stopWaiting = resolve))
+      if (taskWorker?.isRunning && !this.#isStopped) await Promise.race([taskWorker.whenIdle(), new Promise<void>((resolve) => (this.#stopWaiting = resolve))])
     }
   }
 }
 
 /** Nothing more happens without time passing. Attempts may be left that found no budget, or that wait for nested sleeps and waits. */
-function isQuiet({ worker, scheduler }: EngineComponents): boolean {
-  if (!worker.idle || !scheduler.idle || worker.stepSlots?.running) return false
+function isQuiet({ worker, scheduler, taskWorker }: EngineComponents): boolean {
+  if (!worker.idle || !scheduler.idle || taskWorker?.isIdle === false || worker.stepSlots?.running) return false
   return [...worker.residents.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
 }
 

@@ -45,6 +45,8 @@ export interface NewTask {
   /** The name of the activity. */
   readonly activity: string
   readonly queue: string
+  /** The same for all attempts of the activity: for services that must not act twice. */
+  readonly key: string
   /** The input, encoded. */
   readonly input: string
   /** What the last heartbeat of the earlier attempts reported, encoded. */

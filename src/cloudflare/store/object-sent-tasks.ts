@@ -1,6 +1,6 @@
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
-import type { NewTask, QueueDepth, SentTasks, TaskRow, TaskWorker } from "../../ports/task-store.ts"
+import type { NewTask, QueueDepth, SentTasks, TaskRow, TaskWorkerInfo } from "../../ports/task-store.ts"
 
 const ordersMax = 100
 
@@ -39,7 +39,7 @@ export class ObjectSentTasks implements SentTasks {
     return this.#inQueues((name) => this.#options.network.taskQueue(name).depths())
   }
 
-  workers(): Promise<readonly TaskWorker[]> {
+  workers(): Promise<readonly TaskWorkerInfo[]> {
     return this.#inQueues((name) => this.#options.network.taskQueue(name).workers())
   }
 

@@ -1,5 +1,5 @@
 import type { TaskQueueRows } from "../../ports/cloudflare/task-queue.ts"
-import type { ClaimedTask, ExpiredTasks, KeptClaim, QueueDepth, TaskClaim, TaskEnding, TaskRow, TaskStore, TaskWorker } from "../../ports/task-store.ts"
+import type { ClaimedTask, ExpiredTasks, KeptClaim, QueueDepth, TaskClaim, TaskEnding, TaskRow, TaskStore, TaskWorkerInfo } from "../../ports/task-store.ts"
 
 /** One answer has inputs of at most this length in all, but always one task. */
 const answerLengthMax = 4 * 1024 * 1024
@@ -58,13 +58,13 @@ export class TaskQueueStore implements TaskStore {
     return (await this.#tasks?.depths()) ?? []
   }
 
-  async announce(worker: TaskWorker, leaseMs: number): Promise<void> {
+  async announce(worker: TaskWorkerInfo, leaseMs: number): Promise<void> {
     if (leaseMs > 0) this.#rows.prepare()
     await this.#tasks?.announce(worker, leaseMs)
     this.#afterWrite()
   }
 
-  async workers(): Promise<readonly TaskWorker[]> {
+  async workers(): Promise<readonly TaskWorkerInfo[]> {
     return (await this.#tasks?.workers()) ?? []
   }
 }

@@ -8,7 +8,6 @@ import { isNested, stepName } from "../../core/workflow/step-id.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Scope } from "../../ports/host.ts"
 import { runInPlace } from "../tasks/in-place-activity.ts"
-import { activityKey, taskId } from "../tasks/task-id.ts"
 import { AttemptDeadline } from "./attempt-deadline.ts"
 import type { RunnerInput } from "../runner/runner-input.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
@@ -193,12 +192,6 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
   get idempotencyKey(): string {
     const { context, identity } = this.#owner
     return idempotencyKey((text) => context.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
-  }
-
-  /** The key of an activity, which all its attempts have, wherever they run. */
-  get activityKey(): string {
-    const { context, identity } = this.#owner
-    return activityKey((text) => context.host.sha256(text), taskId(identity.incarnation, this.open))
   }
 
   /** The function makes a nested ask. */

@@ -72,9 +72,8 @@ class InPlaceContext implements ActivityContext {
     return this.#attempt.signal
   }
 
-  /** The same as for an attempt in another process: the next attempt may be one. */
   get idempotencyKey(): string {
-    return this.#attempt.activityKey
+    return this.#attempt.idempotencyKey
   }
 
   get instance(): string {

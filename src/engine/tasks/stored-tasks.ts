@@ -20,7 +20,6 @@ import type { ClaimedTask, TaskRow, TaskStore } from "../../ports/task-store.ts"
 import type { EngineListener } from "../engine-listener.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
-import { activityKey } from "./task-id.ts"
 
 /** What gives out the tasks of a store: an engine, or the object of a task queue. */
 export type TaskServer = Pick<Worker, "host" | "settings" | "timers" | "hint">
@@ -150,8 +149,8 @@ export class StoredTasks implements TaskControl, EngineListener {
     this.#worker.hint([...new Set(claimed.map(({ instance }) => instance))])
   }
 
-  #activityOf({ id, claim, activity, queue, attempt, input, details, instance, step, timeoutMs, heartbeatMs }: ClaimedTask): ClaimedActivity {
-    const { host, settings } = this.#worker
+  #activityOf({ id, key, claim, activity, queue, attempt, input, details, instance, step, timeoutMs, heartbeatMs }: ClaimedTask): ClaimedActivity {
+    const { settings } = this.#worker
     const decode = (stored: Encoded) => storedPayload(stored, settings.codecs).decode()
     const given = decode(input)
     return {
@@ -164,7 +163,7 @@ export class StoredTasks implements TaskControl, EngineListener {
       ...(details === undefined ? undefined : { lastHeartbeat: decode(details) }),
       instance,
       step,
-      idempotencyKey: activityKey((text) => host.sha256(text), id),
+      idempotencyKey: key,
       leaseMs: settings.leaseMs,
       ...(timeoutMs === undefined ? undefined : { timeoutMs }),
       ...(heartbeatMs === undefined ? undefined : { heartbeatTimeoutMs: heartbeatMs }),

@@ -10,6 +10,7 @@ import type { NewTask } from "../../ports/task-store.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
+import { idempotencyKey } from "../../core/workflow/idempotency-key.ts"
 import { taskId } from "./task-id.ts"
 
 /** What decides about the further attempts of a step. `StepAttempts` implements it. */
@@ -68,6 +69,7 @@ export class TaskAttempts {
       attempt,
       activity: activity.name,
       queue,
+      key: idempotencyKey((text) => this.#context.host.sha256(text), this.#identity.incarnation, step.run, id),
       input: draft.stored(activity.input),
       ...(step.details === undefined ? undefined : { details: step.details }),
       ...(timeoutMs === undefined ? undefined : { timeoutMs }),

@@ -53,7 +53,7 @@ export class TaskExpiry implements EngineListener {
   look(): void {
     if (this.#isStopped) return
     this.#looksAgain = true
-    this.#looking ??= this.#lookAll().finally(() => (this.#looking = undefined))
+    this.#looking ??= this.#lookAll()
   }
 
   /** One look at a time. A time that comes during a look causes another one. */
@@ -62,6 +62,8 @@ export class TaskExpiry implements EngineListener {
       this.#looksAgain = false
       await this.#look()
     }
+    // In the same moment as the last check, so that no call is forgotten.
+    this.#looking = undefined
   }
 
   #onSweep(): void {

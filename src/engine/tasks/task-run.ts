@@ -8,7 +8,9 @@ import type { TaskEndingPayload } from "../../core/journal/task-ending.ts"
 import type { Host, Scope } from "../../ports/host.ts"
 import type { ClaimedTask, KeptClaim, TaskEnding } from "../../ports/task-store.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
-import { activityKey } from "./task-id.ts"
+
+/** How long a task waits after a codec has failed. */
+const codecPauseMs = 2_000
 
 /** What a run of a task needs of the worker that has claimed the task. */
 export interface TaskRunOwner {
@@ -65,11 +67,11 @@ export class TaskRun implements Scope {
     const { host } = this.#owner
     const call = async () => {
       const { codecs } = this.#owner
-      const { attempt, id, instance, details, input } = this.task
+      const { attempt, key, instance, details, input } = this.task
       const context: ActivityContext = {
         attempt,
         signal: this.#abort.signal,
-        idempotencyKey: activityKey((text) => host.sha256(text), id),
+        idempotencyKey: key,
         lastHeartbeat: details === undefined ? undefined : storedPayload(details, codecs).decode(),
         instance,
         heartbeat: (report) => this.#onHeartbeat(report),
@@ -78,7 +80,7 @@ export class TaskRun implements Scope {
     }
     host.runIn(this, call).then(
       (value) => this.#end(() => ({ value: this.#encode(value, "result") })),
-      (error: unknown) => this.#end(() => (isCodecTrouble(error) ? this.#codecFailed(error) : this.#failure(error))),
+      (error: unknown) => (isCodecTrouble(error) ? this.#handBackLater(error) : this.#end(() => this.#failure(error))),
     )
   }
 
@@ -141,26 +143,34 @@ export class TaskRun implements Scope {
 
   #end(make: () => TaskEndingPayload): void {
     if (this.#isOver) return
+    const payload = this.#made(make)
+    // The function has ended, and must not run again only because a codec fails for a while.
+    if (!payload) return void this.#owner.timers.after(codecPauseMs, () => this.#end(make))
     this.#isOver = true
     this.#owner.timers.clear(this.#timeout)
-    this.#owner.onEnd(this, this.#ending(this.#made(make)))
+    this.#owner.onEnd(this, this.#ending(payload))
   }
 
-  #made(make: () => TaskEndingPayload): TaskEndingPayload {
+  /** Undefined: a codec fails, which may be mended. */
+  #made(make: () => TaskEndingPayload): TaskEndingPayload | undefined {
     try {
       return make()
     } catch (error) {
-      // A codec that fails may be mended, and another process may have one that works.
-      if (isCodecTrouble(error)) return this.#codecFailed(error)
+      if (isCodecTrouble(error)) return this.#logTrouble(error)
       // The result cannot be encoded, and would not be in another attempt either.
       return this.#made(() => ({ ...this.#failure(error), final: true }))
     }
   }
 
-  #codecFailed(error: PerdureError): TaskEndingPayload {
+  /** The input cannot be decoded here. Another process may have the codec, so it gets the task after a while. */
+  #handBackLater(error: PerdureError): void {
+    this.#logTrouble(error)
+    this.#owner.timers.after(codecPauseMs, () => this.#end(() => ({ expired: "handedBack" })))
+  }
+
+  #logTrouble(error: PerdureError): undefined {
     const { id, activity, instance } = this.task
-    this.#owner.host.log.error(`activity "${activity}" is handed back: ${error.message}`, { task: id, instance, code: error.code })
-    return { expired: "lost" }
+    this.#owner.host.log.error(`activity "${activity}" cannot go on: ${error.message}; trying again`, { task: id, instance, code: error.code })
   }
 
   #ending(payload: TaskEndingPayload): TaskEnding {

@@ -5,7 +5,7 @@ import type { EngineListener } from "../engine-listener.ts"
 import { randomToken } from "../random-token.ts"
 import type { EngineSettings, QueueRate } from "../settings.ts"
 import type { Worker } from "../worker/worker.ts"
-import { MovableTimer } from "../worker/timers.ts"
+import { MovableTimer, type TimerHandle } from "../worker/timers.ts"
 import type { LocalActivities } from "./local-activities.ts"
 import { TaskRun, type TaskRunOwner } from "./task-run.ts"
 
@@ -42,7 +42,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   #isStopped = false
   /** More tasks may be waiting than there was room for. */
   #mayBeMore = true
-  #onIdle: () => void = () => undefined
+  readonly #idleWaiters: (() => void)[] = []
   #isKeepSoon = false
   #isKeeping = false
   #claims = 0
@@ -80,9 +80,18 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     return this.#settings.limits.payloadBytesMax
   }
 
-  /** No claim and no write is under way. */
-  get idle(): boolean {
-    return this.#claiming === undefined && this.#finishing === undefined
+  get isRunning(): boolean {
+    return this.#runs.size > 0
+  }
+
+  /** No activity runs, and no claim and no write is under way. */
+  get isIdle(): boolean {
+    return !this.isRunning && this.#claiming === undefined && this.#finishing === undefined
+  }
+
+  /** Resolves when no activity runs. */
+  whenIdle(): Promise<void> {
+    return this.isRunning ? new Promise((resolve) => this.#idleWaiters.push(resolve)) : Promise.resolve()
   }
 
   /** Begins to claim. Resolves when the other processes know what this one claims. */
@@ -121,7 +130,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#sweep.clear()
     this.#announceAgain.clear()
     await this.#claiming
-    await this.#whenIdle()
+    await this.#whenDrained()
     this.#keep.clear()
     const closing = new PerdureError("ENGINE_CLOSED", "the engine is closing")
     for (const run of [...this.#runs]) {
@@ -134,15 +143,12 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   }
 
   /** Resolves when no activity runs, or after `drainMs`. */
-  async #whenIdle(): Promise<void> {
-    if (this.#runs.size === 0) return
-    await new Promise<void>((resolve) => {
-      const late = this.timers.after(this.#settings.drainMs, resolve)
-      this.#onIdle = () => {
-        this.timers.clear(late)
-        resolve()
-      }
-    })
+  async #whenDrained(): Promise<void> {
+    if (!this.isRunning) return
+    let late: TimerHandle | undefined
+    const isLate = new Promise<void>((resolve) => (late = this.timers.after(this.#settings.drainMs, resolve)))
+    await Promise.race([this.whenIdle(), isLate])
+    this.timers.clear(late)
   }
 
   /** The engine is closed, or its store is gone: what still runs is told to stop. */
@@ -150,7 +156,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#isStopped = true
     for (const run of this.#runs) run.lose(refusal)
     this.#runs.clear()
-    this.#onIdle()
+    this.#wakeIdleWaiters()
   }
 
   /** Drops everything without writing to the store, as the death of the process would. */
@@ -241,7 +247,11 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   #remove(run: TaskRun): void {
     if (!this.#runs.delete(run)) return
     this.#rooms.get(run)?.()
-    if (this.#runs.size === 0) this.#onIdle()
+    if (this.#runs.size === 0) this.#wakeIdleWaiters()
+  }
+
+  #wakeIdleWaiters(): void {
+    for (const wake of this.#idleWaiters.splice(0)) wake()
   }
 
   #keepLater(): void {

@@ -35,7 +35,16 @@ afterEach(async () => {
 })
 
 const tasksOf = (store: Store): TaskStore => found(store.tasks)
-const task = (id: string, more: Partial<NewTask> = {}): NewTask => ({ id, step: "s", attempt: 1, activity: "reserve", queue: "warehouse", input: "1", ...more })
+const task = (id: string, more: Partial<NewTask> = {}): NewTask => ({
+  id,
+  step: "s",
+  attempt: 1,
+  activity: "reserve",
+  queue: "warehouse",
+  key: "k",
+  input: "1",
+  ...more,
+})
 const claimBy = (token: string, limit = 10) => ({ worker: token, token, activities: ["reserve", "ship"], limit, leaseMs: 30_000 })
 const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
 const at = () => Date.now()
@@ -197,8 +206,8 @@ describe("a table with many tasks", () => {
     }
     for (let round = 0; round < 8; round++) await work()
     await database.pool.query(
-      `INSERT INTO ${schema}.task (id, instance, incarnation, step, attempt, activity, queue, created_at, input, token, worker, claimed_at, heartbeat_at, lease_until, close_by)
-      SELECT 'many' || n, 'some' || n % 100, 'x', 's', 1, 'reserve', 'far' || n % 5, 1, '', CASE WHEN n % 2 = 0 THEN 'c' END, 'w', 1, 1, 4000000000000, 4000000000000
+      `INSERT INTO ${schema}.task (id, instance, incarnation, step, attempt, activity, queue, key, created_at, input, token, worker, claimed_at, heartbeat_at, lease_until, close_by)
+      SELECT 'many' || n, 'some' || n % 100, 'x', 's', 1, 'reserve', 'far' || n % 5, 'k', 1, '', CASE WHEN n % 2 = 0 THEN 'c' END, 'w', 1, 1, 4000000000000, 4000000000000
       FROM generate_series(1, 20000) n`,
     )
     for (let round = 0; round < 8; round++) await work()

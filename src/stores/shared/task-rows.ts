@@ -16,6 +16,7 @@ export function taskRowFrom(row: UntypedRow): TaskRow {
     attempt: integer(row, "attempt"),
     activity: text(row, "activity"),
     queue: text(row, "queue"),
+    key: text(row, "key"),
     input: text(row, "input"),
     createdAt: integer(row, "created_at"),
     ...(details === undefined ? undefined : { details }),

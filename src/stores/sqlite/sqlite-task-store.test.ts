@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 const tasksOf = (store: Store): TaskStore => found(store.tasks)
-const task = (id: string): NewTask => ({ id, step: "s", attempt: 1, activity: "reserve", queue: "warehouse", input: "1" })
+const task = (id: string): NewTask => ({ id, step: "s", attempt: 1, activity: "reserve", queue: "warehouse", key: "k", input: "1" })
 const claimBy = (token: string, limit = 10) => ({ worker: token, token, activities: ["reserve"], limit, leaseMs: 30_000 })
 const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
 const nextHint = (store: Store) =>

@@ -9,6 +9,7 @@ const task = (id: string, more: Partial<NewTask> = {}): NewTask => ({
   attempt: 1,
   activity: "reserve",
   queue: "warehouse",
+  key: "k",
   input: "[7]",
   ...more,
 })

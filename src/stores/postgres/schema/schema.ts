@@ -196,6 +196,7 @@ export const migrations: readonly Migration[] = [
         attempt bigint NOT NULL,
         activity ${text} NOT NULL,
         queue ${text} NOT NULL,
+        key text NOT NULL,
         created_at bigint NOT NULL,
         timeout_ms bigint,
         heartbeat_ms bigint,

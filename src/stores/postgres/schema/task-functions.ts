@@ -68,14 +68,14 @@ function defineWriteTasks(s: string, defineFunction: DefineFunction): string {
       DELETE FROM ${s}.task x WHERE x.id = ANY (ending);
     END IF;
     INSERT INTO ${s}.task (
-      id, instance, incarnation, created_at, step, attempt, activity, queue, input, details, timeout_ms, heartbeat_ms, start_by, close_by, sensitive
+      id, instance, incarnation, created_at, step, attempt, activity, queue, key, input, details, timeout_ms, heartbeat_ms, start_by, close_by, sensitive
     )
-    SELECT o.id, o.instance, o.incarnation, o.at, o.step, o.attempt, o.activity, o.queue, o.input, o.details, o."timeoutMs", o."heartbeatMs", o."startBy", o."closeBy", o.sensitive
+    SELECT o.id, o.instance, o.incarnation, o.at, o.step, o.attempt, o.activity, o.queue, o.key, o.input, o.details, o."timeoutMs", o."heartbeatMs", o."startBy", o."closeBy", o.sensitive
     FROM (
       SELECT t.id AS instance, t.incarnation, t.at, x.* ${given}
       CROSS JOIN LATERAL json_array_elements(t.extra->'tasks') WITH ORDINALITY AS g (task, place)
       CROSS JOIN LATERAL json_to_record(g.task) AS x (
-        id text, step text, attempt bigint, activity text, queue text, input text, details text,
+        id text, step text, attempt bigint, activity text, queue text, key text, input text, details text,
         "timeoutMs" bigint, "heartbeatMs" bigint, "startBy" bigint, "closeBy" bigint, sensitive boolean
       )
       WHERE ${isWritten} ORDER BY t.n, g.place OFFSET 0

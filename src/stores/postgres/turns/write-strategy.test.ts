@@ -15,7 +15,7 @@ describe("how turns are written", () => {
 
   it("one turn with tasks is a batch of one, and says nothing about the next turn", () => {
     const strategy = new WriteStrategy()
-    const task = { id: "t", step: "s", attempt: 1, activity: "x", queue: "q", input: "1" }
+    const task = { id: "t", step: "s", attempt: 1, activity: "x", queue: "q", key: "k", input: "1" }
     expect(methodOf(strategy, turn("a", 3, { tasks: [task] }))).toBe("fresh batch")
     expect(methodOf(strategy, turn("a", 4, { endsTasks: "all" }))).toBe("fresh batch")
     expect(methodOf(strategy, turn("a", 5))).toBe("single")

@@ -129,6 +129,7 @@ export const taskTables = {
       attempt INTEGER NOT NULL,
       activity TEXT NOT NULL,
       queue TEXT NOT NULL,
+      "key" TEXT NOT NULL,
       created_at INTEGER NOT NULL,
       timeout_ms INTEGER,
       heartbeat_ms INTEGER,

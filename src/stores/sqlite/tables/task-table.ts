@@ -7,7 +7,7 @@ import { fromChunks, inlineTextMax, toChunks } from "../driver/text-chunks.ts"
 import type { TaskTurn, TurnTasks } from "./turn-tasks.ts"
 
 /** The columns that `row` needs, with the instance to which the task belongs. */
-export const taskColumns = `t.seq, t.id, i.id AS instance, i.incarnation, t.step, t.attempt, t.activity, t.queue, t.created_at, t.timeout_ms, t.heartbeat_ms,
+export const taskColumns = `t.seq, t.id, i.id AS instance, i.incarnation, t.step, t.attempt, t.activity, t.queue, t."key", t.created_at, t.timeout_ms, t.heartbeat_ms,
   t.start_by, t.close_by, t.sensitive, t.worker, t.token, t.claimed_at, t.heartbeat_at, t.lease_until, t.chunks, t.details, t.input`
 export const taskTables = "perdure_task t CROSS JOIN perdure_instance i ON i.key = t.instance"
 
@@ -24,8 +24,8 @@ export class TaskTable implements TurnTasks {
 
   constructor(driver: SqlDriver) {
     this.#insert = driver.prepare(
-      `INSERT INTO perdure_task (id, instance, step, attempt, activity, queue, created_at, timeout_ms, heartbeat_ms, start_by, close_by, sensitive, details, input, chunks)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO perdure_task (id, instance, step, attempt, activity, queue, "key", created_at, timeout_ms, heartbeat_ms, start_by, close_by, sensitive, details, input, chunks)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_task_chunk (task, part, bytes) SELECT seq, ?, ? FROM perdure_task WHERE id = ?`)
     this.#find = driver.prepare(`SELECT seq, chunks FROM perdure_task WHERE id = ? AND instance = ?`)
@@ -51,6 +51,7 @@ export class TaskTable implements TurnTasks {
         attempt,
         toText(task.activity),
         toText(task.queue),
+        toText(task.key),
         at,
         timeoutMs,
         heartbeatMs,

@@ -9,7 +9,7 @@ const pauseMs = 50
 
 /**
  * Ends the tasks whose time is over: their instances learn why, and decide what follows. Every engine that writes tasks looks after them, at the earliest
- * time at which one of its tasks may have to end, then when the store says that the next one does. A sweep covers the tasks of engines that are gone.
+ * time at which one of its tasks may have to end, then when the store says that the next one does. A slow sweep covers the tasks of engines that are gone.
  */
 export class TaskExpiry implements EngineListener {
   readonly #tasks: TaskStore
@@ -69,7 +69,7 @@ export class TaskExpiry implements EngineListener {
   #onSweep(): void {
     if (this.#isStopped) return
     this.look()
-    this.#sweep.setAfter(this.#worker.settings.sweepMs)
+    this.#sweep.setAfter(2 * this.#worker.settings.sweepMs)
   }
 
   #lookAt(at: number): void {

@@ -38,8 +38,7 @@ export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreK
     spec.options,
   )
   const { workflows } = spec
-  const runsOwn = workflows instanceof WorkflowRegistry || workflows.length === 0 || requested.activities.length === 0
-  const known = runsOwn ? workflows : [...workflows, activityWorkflow]
+  const known = workflows instanceof WorkflowRegistry || requested.activities.length === 0 ? workflows : [...workflows, activityWorkflow]
   const registry = known instanceof WorkflowRegistry ? known : new WorkflowRegistry(known, requested.limits, requested.queues)
   const opened = await spec.store.open({
     now: () => spec.host.now(),

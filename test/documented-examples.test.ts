@@ -43,7 +43,7 @@ declare function createInvoice(idempotencyKey: string, signal: AbortSignal): Pro
 const imports = `
 import assert from "node:assert/strict"
 import { BaseWorkflow, type Context, defineActivity, NonRetryableError, Perdure, PerdureError, type Step, workflow } from "perdure"
-import { connect } from "perdure/client"
+import { connect, runActivities } from "perdure/client"
 import { createWorkflowRunner, workflowClient } from "perdure/cloudflare"
 import { cloudflareBindings, cloudflareWorkflows, openWorkflows, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from "perdure/cloudflare-workflows"
 import { cloudflareModules } from "perdure/cloudflare-workflows-vite"

@@ -47,7 +47,8 @@ export interface ActivityRunner extends AsyncDisposable {
  * Runs activities in this process for a server that executes the workflows. It begins at once. Throws `BAD_OPTION` for a wrong option.
  *
  * @example
- * const runner = runActivities("http://127.0.0.1:8787", { queue: "warehouse", activities: [reserve] })
+ * const reserving = defineActivity("reserve", (wanted: string) => reserve(wanted))
+ * const runner = runActivities("http://127.0.0.1:8787", { queue: "warehouse", activities: [reserving] })
  * process.once("SIGTERM", () => runner.stop())
  * await runner.ended
  */

@@ -46,7 +46,7 @@ export interface ActivityContext {
 
 /** Options of an activity. A call of `ctx.activity` overrides those of the definition. */
 export interface ActivityDefaults {
-  /** How failed attempts are retried. Fields that you leave out are as for steps. Default: one attempt. */
+  /** How failed attempts are retried. `maxAttempts` is 3 if you leave it out; other fields are then as for steps. Default: one attempt. */
   readonly retry?: RetryFields
   /** The time for one attempt. Default: none. */
   readonly timeout?: Duration

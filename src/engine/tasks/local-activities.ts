@@ -40,9 +40,9 @@ export class LocalActivities {
     return this.#options.concurrentMax - this.#running
   }
 
-  /** Takes room for so many activities, whether or not there is any. The returned function gives back the room of one. */
-  take(count = 1): () => void {
-    this.#running += count
+  /** Takes room for one activity, whether or not there is any. The returned function gives it back. */
+  take(): () => void {
+    this.#running++
     return () => {
       this.#running--
       this.onRoom()

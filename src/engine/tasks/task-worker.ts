@@ -33,6 +33,8 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   readonly #settings: EngineSettings
   readonly #activities: LocalActivities
   readonly #runs = new Set<TaskRun>()
+  /** Claimed, and waiting for room. Their claims are renewed like those of the others. */
+  readonly #held: TaskRun[] = []
   /** Gives back the room of each run. */
   readonly #rooms = new WeakMap<TaskRun, () => void>()
   readonly #endings: { readonly ending: TaskEnding; readonly instance: string }[] = []
@@ -57,6 +59,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#settings = worker.settings
     this.#activities = worker.activities
     this.#activities.onRoom = () => {
+      this.#startHeld()
       if (this.#mayBeMore) this.requestClaim()
     }
     this.#sweep = new MovableTimer(worker.timers, () => this.#onSweep())
@@ -130,16 +133,21 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     this.#sweep.clear()
     this.#announceAgain.clear()
     await this.#claiming
+    this.#handBack(this.#held.splice(0))
     await this.#whenDrained()
     this.#keep.clear()
+    this.#handBack([...this.#runs])
+    await this.#whenFinished()
+    await this.#tasks.announce(this.#announcement, 0).catch(() => undefined)
+  }
+
+  #handBack(runs: readonly TaskRun[]): void {
     const closing = new PerdureError("ENGINE_CLOSED", "the engine is closing")
-    for (const run of [...this.#runs]) {
+    for (const run of runs) {
       this.#remove(run)
       const ending = run.handBack(closing)
       if (ending) this.#finish(run, ending)
     }
-    await this.#whenFinished()
-    await this.#tasks.announce(this.#announcement, 0).catch(() => undefined)
   }
 
   /** Resolves when no activity runs, or after `drainMs`. */
@@ -214,34 +222,37 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   }
 
   async #claimFrom(source: { readonly queues?: readonly string[]; readonly rate?: QueueRate }): Promise<void> {
-    const limit = Math.min(this.#activities.room, claimMax)
+    const limit = Math.min(this.#activities.room - this.#held.length, claimMax)
     if (limit <= 0) return void (this.#mayBeMore = true)
     const token = `${randomToken(this.host)}${++this.#claims}`
     const activities = this.#activities.names
     const { leaseMs } = this.#settings
-    // The room is taken before the store answers, because activities of this process' own workflows may begin meanwhile.
-    const giveBack = this.#activities.take(limit)
-    let claimed: readonly ClaimedTask[] = []
-    try {
-      claimed = await this.#tasks.claim({ worker: this.#worker.workerName, token, activities, limit, leaseMs, ...source })
-      for (const task of claimed) this.#run(task, giveBack)
-    } finally {
-      // More may be waiting. If there is no room now, the end of a run claims again.
-      const isFull = claimed.length === limit
-      if (isFull) this.#claimsAgain = true
-      this.#mayBeMore = isFull
-      for (let unused = claimed.length; unused < limit; unused++) giveBack()
-    }
+    const claimed = await this.#tasks.claim({ worker: this.#worker.workerName, token, activities, limit, leaseMs, ...source })
+    for (const task of claimed) this.#hold(task)
+    this.#startHeld()
+    // More may be waiting. If there is no room now, the end of a run claims again.
+    this.#mayBeMore = claimed.length === limit
+    if (this.#mayBeMore) this.#claimsAgain = true
     // Another process may have used the rate up: nothing else tells when the period ends.
     if (source.rate) this.timers.after(Math.max(source.rate.perMs, ratePauseMs), () => this.requestClaim())
   }
 
-  #run(task: ClaimedTask, giveBack: () => void): void {
+  #hold(task: ClaimedTask): void {
     const run = new TaskRun(this, task)
     this.#runs.add(run)
-    this.#rooms.set(run, giveBack)
-    const activity = this.#activities.find(task.activity)
-    if (activity) run.start(activity)
+    this.#held.push(run)
+  }
+
+  /** Starts what is claimed, as far as there is room: activities of this process' own workflows may have taken some while the store answered. */
+  #startHeld(): void {
+    while (!this.#isStopped && this.#activities.room > 0) {
+      const run = this.#held.shift()
+      if (!run) return
+      const activity = this.#activities.find(run.task.activity)
+      if (!activity || !this.#runs.has(run)) continue
+      this.#rooms.set(run, this.#activities.take())
+      run.start(activity)
+    }
   }
 
   #remove(run: TaskRun): void {

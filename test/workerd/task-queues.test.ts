@@ -6,6 +6,7 @@ import { createWorkflowRunner } from "perdure/cloudflare"
 import { describe, expect, it } from "vitest"
 
 import { client, deathAt, dieAll, entries, moments, settled, stubOf } from "./deaths.ts"
+import { askTaskQueue } from "../../src/cloudflare/objects/ask-task-queue.ts"
 import { soon, until } from "./eventually.ts"
 import { network, seen } from "./faulty-runner.ts"
 
@@ -209,6 +210,19 @@ describe("an activity that the runner has not", () => {
     expect(await claim("q-death")).toEqual([])
     for (const task of [first, second]) await complete(task, task.instance)
     expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(ids)
+  })
+
+  it("counts no attempt that was given back before anything has run", async () => {
+    const handle = await start("q-back")
+    const { id, token } = await claimOne("q-back")
+    await askTaskQueue(stubOf(nameOf("q-back")) as unknown as Parameters<typeof askTaskQueue>[0], "q-back", "giveBack", [
+      { id: id.slice(0, id.indexOf("~")), token },
+    ])
+    const again = await claimOne("q-back")
+    await complete(again, "done")
+    expect(await handle.result()).toBe("done")
+    const { entries: all } = await handle.history({ limit: 100 })
+    expect(all.filter(({ type }) => type === "step.started").map(({ data }) => data["handedBack"])).toEqual([undefined, 1])
   })
 
   it("has an alarm for the earliest end of its claims, which finds them after the object was gone", async () => {

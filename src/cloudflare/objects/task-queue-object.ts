@@ -1,6 +1,5 @@
 import { decodeValue } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { expiredEnding } from "../../core/journal/task-ending.ts"
 import type { ClaimedActivity, ClaimOptions, FailOptions, HeartbeatOptions, QueueInfo, TaskReference } from "../../client-api/task-control.ts"
 import type { EngineSettings } from "../../engine/settings.ts"
 import { listQueues } from "../../engine/tasks/queue-list.ts"
@@ -83,9 +82,7 @@ export class TaskQueueObject {
     return {
       claim: (queue: string, options: QueueClaimOptions) => this.#claim(queue, options),
       stopWaiting: (claimId: string): void => this.#waiting.get(claimId)?.abort(),
-      giveBack: async (tasks: readonly TaskReference[]): Promise<void> => {
-        await this.#tasks.finish(tasks.map(({ id, token }) => ({ id, token, ending: expiredEnding("lost"), completes: false })))
-      },
+      giveBack: (tasks: readonly TaskReference[]): Promise<void> => this.#control.giveBack(tasks),
       heartbeat: (task: TaskReference, options?: HeartbeatOptions): Promise<void> => this.#control.heartbeat(task, options),
       complete: (task: TaskReference, result?: unknown): Promise<void> => this.#control.complete(task, result),
       fail: (task: TaskReference, error: unknown, options?: FailOptions): Promise<void> => this.#control.fail(task, error, options),

@@ -28,7 +28,7 @@ export function withDetails(ending: string, details: string | undefined): string
  */
 export type ExpiryReason = "lost" | "attempt" | "start" | "close"
 
-/** The ending of a task whose time was over. */
-export function expiredEnding(reason: ExpiryReason): string {
+/** The ending of a task whose time was over, or that was handed back. */
+export function expiredEnding(reason: ExpiryReason | "handedBack"): string {
   return `{"expired":"${reason}"}`
 }

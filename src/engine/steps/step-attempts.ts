@@ -231,8 +231,9 @@ export class StepAttempts implements AttemptOwner, AttemptPolicy {
 
   beginAgain(step: OpenStep): void {
     const request = this.request(step.id)
-    if (this.#isStopped(step)) this.recordFailure(step, this.#stopError ?? this.#cancelled(), true)
-    else if (request) this.begin(request, step.attempt + 1)
+    // A step that the code does not ask for any more cannot begin again either.
+    if (request === undefined || this.#isStopped(step)) this.recordFailure(step, this.#stopError ?? this.#cancelled(), true)
+    else this.begin(request, step.attempt + 1)
   }
 
   recordFailure(step: OpenStep, error: unknown, isFinal: boolean): void {

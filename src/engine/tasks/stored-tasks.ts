@@ -1,6 +1,6 @@
 import { checkArguments } from "../../core/arguments/argument.ts"
 import { taskArguments } from "../../core/arguments/client-arguments.ts"
-import type { TaskEndingPayload } from "../../core/journal/task-ending.ts"
+import { expiredEnding, type TaskEndingPayload } from "../../core/journal/task-ending.ts"
 import { durationMs } from "../../core/time/duration.ts"
 import { storedPayload } from "../../core/values/encoded-payload.ts"
 import { encodeError, encodeValue, type Encoded } from "../../core/values/value-codec.ts"
@@ -58,7 +58,7 @@ export class StoredTasks implements TaskControl, EngineListener {
       const wakes = this.#wakes
       const token = randomToken(host)
       const claimed = await tasks.claim({ worker, token, queues: [queue], activities, limit, leaseMs, ...(rate && { rate }) })
-      if (claimed.length > 0) return this.#handOut(tasks, claimed, signal)
+      if (claimed.length > 0) return this.#handOut(claimed, signal)
       const leftMs = Math.min(until - host.monotonicMs(), leaseMs / 3, settings.sweepMs, rate?.perMs ?? Infinity)
       if (leftMs <= 0 || signal?.aborted) return []
       if (wakes === this.#wakes) await this.#wake(leftMs, signal)
@@ -80,6 +80,12 @@ export class StoredTasks implements TaskControl, EngineListener {
   async fail(task: TaskReference, error: unknown, { retryable = !isNonRetryable(error) }: FailOptions = {}): Promise<void> {
     const encoded = encodeError(error)
     await this.#finish(task, () => ({ error: this.#worker.settings.codecs?.encode(encoded) ?? encoded, ...(retryable ? undefined : { final: true as const }) }))
+  }
+
+  /** Ends claims of which nothing has run, so that other workers can take the tasks at once. `instance`: whose task it is, if the caller knows. */
+  async giveBack(tasks: readonly (TaskReference & { readonly instance?: string })[]): Promise<void> {
+    await this.#open().finish(tasks.map(({ id, token }) => ({ id, token, ending: expiredEnding("handedBack"), completes: false })))
+    this.#worker.hint([...new Set(tasks.flatMap(({ instance }) => instance ?? []))])
   }
 
   onHint({ tasks, work }: Hint): void {
@@ -132,21 +138,15 @@ export class StoredTasks implements TaskControl, EngineListener {
   }
 
   /** The worker gets the tasks, unless it has gone away meanwhile, or their values cannot be decoded: then other workers can claim them at once. */
-  async #handOut(tasks: TaskStore, claimed: readonly ClaimedTask[], signal: AbortSignal | undefined): Promise<readonly ClaimedActivity[]> {
+  async #handOut(claimed: readonly ClaimedTask[], signal: AbortSignal | undefined): Promise<readonly ClaimedActivity[]> {
     try {
       if (!signal?.aborted) return claimed.map((task) => this.#activityOf(task))
     } catch (error) {
-      await this.#giveBack(tasks, claimed)
+      await this.giveBack(claimed.map(({ id, claim, instance }) => ({ id, token: claim.token, instance })))
       throw error
     }
-    await this.#giveBack(tasks, claimed)
+    await this.giveBack(claimed.map(({ id, claim, instance }) => ({ id, token: claim.token, instance })))
     return []
-  }
-
-  async #giveBack(tasks: TaskStore, claimed: readonly ClaimedTask[]): Promise<void> {
-    const ending = JSON.stringify({ expired: "handedBack" } satisfies TaskEndingPayload)
-    await tasks.finish(claimed.map(({ id, claim: { token } }) => ({ id, token, ending, completes: false })))
-    this.#worker.hint([...new Set(claimed.map(({ instance }) => instance))])
   }
 
   #activityOf({ id, key, claim, activity, queue, attempt, input, details, instance, step, timeoutMs, heartbeatMs }: ClaimedTask): ClaimedActivity {

@@ -6,6 +6,7 @@ import type { Worker } from "../worker/worker.ts"
 const expireMax = 500
 /** Two looks are at least this far apart. */
 const pauseMs = 50
+const storeRetryMs = 1_000
 
 /**
  * Ends the tasks whose time is over: their instances learn why, and decide what follows. Every engine that writes tasks looks after them, at the earliest
@@ -81,7 +82,7 @@ export class TaskExpiry implements EngineListener {
   async #look(): Promise<void> {
     this.#nextAt = Infinity
     this.#next.clear()
-    const { host, timers } = this.#worker
+    const { host } = this.#worker
     this.#lookedAt = host.now()
     try {
       const { instances, nextAt } = await this.#tasks.expire(expireMax)
@@ -90,7 +91,7 @@ export class TaskExpiry implements EngineListener {
     } catch (error) {
       if (this.#isStopped) return
       host.log.error("tasks whose time is over could not be ended; trying again", { error })
-      timers.after(1_000, () => this.look())
+      this.#lookAt(host.now() + storeRetryMs)
     }
   }
 }

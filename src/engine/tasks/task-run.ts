@@ -36,14 +36,16 @@ export interface TaskRunOwner {
 export class TaskRun implements Scope {
   readonly task: ClaimedTask
   readonly #owner: TaskRunOwner
+  readonly #activity: AnyActivity
   readonly #abort = new AbortController()
   readonly #timeout: TimerHandle | undefined
   #heartbeat: KeptClaim["heartbeat"]
   #isOver = false
 
-  constructor(owner: TaskRunOwner, task: ClaimedTask) {
+  constructor(owner: TaskRunOwner, task: ClaimedTask, activity: AnyActivity) {
     this.#owner = owner
     this.task = task
+    this.#activity = activity
     if (task.timeoutMs !== undefined) this.#timeout = owner.timers.after(task.timeoutMs, () => this.#onTimeout())
   }
 
@@ -63,7 +65,7 @@ export class TaskRun implements Scope {
     return this.task.sensitive === true
   }
 
-  start(activity: AnyActivity): void {
+  start(): void {
     const { host } = this.#owner
     const call = async () => {
       const { codecs } = this.#owner
@@ -76,7 +78,7 @@ export class TaskRun implements Scope {
         instance,
         heartbeat: (report) => this.#onHeartbeat(report),
       }
-      return activity.run(storedPayload(input, codecs).decode() as never, context)
+      return this.#activity.run(storedPayload(input, codecs).decode() as never, context)
     }
     host.runIn(this, call).then(
       (value) => this.#end(() => ({ value: this.#encode(value, "result") })),

@@ -6,6 +6,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import type { TaskStore } from "../../ports/task-store.ts"
 import { Gate } from "../../testing/scenarios/gate.ts"
 import { overriding } from "../method-overrides.ts"
+import type { StoredTasks } from "./stored-tasks.ts"
 
 /** A store whose tasks behave in another way. */
 function withTasks(change: (tasks: TaskStore) => Partial<TaskStore>): StoreProvider {
@@ -197,5 +198,44 @@ describe("heartbeats", () => {
     const { entries } = await handle.history({ limit: 100 })
     expect(entries.map(({ type }) => type)).toContain("step.failed")
     expect(JSON.stringify([entries, await handle.describe(), lines])).not.toContain("SECRET")
+  })
+})
+
+describe("claims", () => {
+  it("of a queue with a rate do not multiply with the hints that come", async () => {
+    let claims = 0
+    const store = withTasks((tasks) => ({
+      claim: async (request) => {
+        claims++
+        return tasks.claim(request)
+      },
+    }))
+    const work = defineActivity("work", () => "done")
+    const options = { workflows: [], activities: [work], taskQueues: ["default"], taskQueueRates: { default: { limit: 1, per: "1s" } } } as const
+    await using engine = await createTestEngine({ store, ...options, sweep: "52w" })
+    for (let hints = 0; hints < 50; hints++) {
+      await engine.current.core.handleHint()
+      await engine.skip("10ms")
+    }
+    claims = 0
+    await engine.skip("20s")
+    expect(claims).toBeGreaterThan(5)
+    expect(claims).toBeLessThanOrEqual(20)
+  })
+
+  it("that are given back before anything has run do not count as lost attempts", async () => {
+    const one = workflow("one", (ctx: Context) => ctx.activity("work", { taskQueue: "far" }))
+    await using engine = await createTestEngine({ workflows: [one], maxRecoveries: 1 })
+    const tasks = engine.current.tasks as StoredTasks
+    const handle = await engine.start(one, { id: "i" })
+    await engine.settle()
+    for (let times = 0; times < 4; times++) {
+      await tasks.giveBack(await tasks.claim("far", { worker: "w", activities: ["work"] }))
+      await engine.settle()
+    }
+    const [task] = await tasks.claim("far", { worker: "w", activities: ["work"] })
+    expect(task).toMatchObject({ attempt: 5 })
+    await tasks.complete({ id: task?.id ?? "", token: task?.token ?? "" }, "done")
+    expect(await handle.result()).toBe("done")
   })
 })

@@ -39,6 +39,8 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   readonly #rooms = new WeakMap<TaskRun, () => void>()
   readonly #endings: { readonly ending: TaskEnding; readonly instance: string }[] = []
   readonly #sweep: MovableTimer
+  /** Claims again after a failure, and when a period of a rate may be over. One timer: otherwise each hint would begin another series of claims. */
+  readonly #claimLater: MovableTimer
   readonly #keep: MovableTimer
   readonly #announceAgain: MovableTimer
   #isStopped = false
@@ -63,6 +65,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
       if (this.#mayBeMore) this.requestClaim()
     }
     this.#sweep = new MovableTimer(worker.timers, () => this.#onSweep())
+    this.#claimLater = new MovableTimer(worker.timers, () => this.requestClaim())
     this.#announceAgain = new MovableTimer(worker.timers, () => void this.#announce())
     this.#keep = new MovableTimer(worker.timers, () => void this.#keepAll())
   }
@@ -129,15 +132,14 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   /** Lets the runs finish, for at most `drainMs`. Then other processes take them over. */
   async stop(): Promise<void> {
     if (this.#isStopped) return
-    this.#isStopped = true
-    this.#sweep.clear()
-    this.#announceAgain.clear()
+    this.#beginNothing()
     await this.#claiming
     this.#handBack(this.#held.splice(0))
-    await this.#whenDrained()
+    await this.#atMostDrain(this.whenIdle())
     this.#keep.clear()
     this.#handBack([...this.#runs])
-    await this.#whenFinished()
+    // The store may not answer.
+    await this.#atMostDrain(this.#finishing)
     await this.#tasks.announce(this.#announcement, 0).catch(() => undefined)
   }
 
@@ -150,18 +152,22 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     }
   }
 
-  /** Resolves when no activity runs, or after `drainMs`. */
-  async #whenDrained(): Promise<void> {
-    if (!this.isRunning) return
+  #beginNothing(): void {
+    this.#isStopped = true
+    for (const timer of [this.#sweep, this.#claimLater, this.#announceAgain]) timer.clear()
+  }
+
+  /** Resolves with the promise, or after `drainMs`. */
+  async #atMostDrain(promise: Promise<void> | undefined): Promise<void> {
     let late: TimerHandle | undefined
-    const isLate = new Promise<void>((resolve) => (late = this.timers.after(this.#settings.drainMs, resolve)))
-    await Promise.race([this.whenIdle(), isLate])
+    await Promise.race([promise, new Promise<void>((resolve) => (late = this.timers.after(this.#settings.drainMs, resolve)))])
     this.timers.clear(late)
   }
 
   /** The engine is closed, or its store is gone: what still runs is told to stop. */
   close(refusal: unknown): void {
-    this.#isStopped = true
+    this.#beginNothing()
+    this.#keep.clear()
     for (const run of this.#runs) run.lose(refusal)
     this.#runs.clear()
     this.#wakeIdleWaiters()
@@ -169,12 +175,7 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
 
   /** Drops everything without writing to the store, as the death of the process would. */
   kill(): void {
-    this.#isStopped = true
-    this.#sweep.clear()
-    this.#announceAgain.clear()
-    this.#keep.clear()
-    for (const run of this.#runs) run.lose(new PerdureError("ENGINE_CLOSED", "the engine died"))
-    this.#runs.clear()
+    this.close(new PerdureError("ENGINE_CLOSED", "the engine died"))
   }
 
   get #announcement(): TaskWorkerInfo {
@@ -202,10 +203,11 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
       this.#claimsAgain = false
       try {
         for (const source of this.#sources()) await this.#claimFrom(source)
+        this.#claimInNextPeriod()
       } catch (error) {
         if (this.#isStopped) break
         this.host.log.error("tasks could not be claimed; trying again", { error })
-        this.timers.after(storeRetryMs, () => this.requestClaim())
+        this.#claimLater.setAfter(storeRetryMs)
       }
     }
     // In the microtask of the last look: a request between the two would be lost.
@@ -233,12 +235,18 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     // More may be waiting. If there is no room now, the end of a run claims again.
     this.#mayBeMore = claimed.length === limit
     if (this.#mayBeMore) this.#claimsAgain = true
-    // Another process may have used the rate up: nothing else tells when the period ends.
-    if (source.rate) this.timers.after(Math.max(source.rate.perMs, ratePauseMs), () => this.requestClaim())
+  }
+
+  /** Another process may have used a rate up, and nothing else tells when its period ends. */
+  #claimInNextPeriod(): void {
+    const periodsMs = Array.from(this.#settings.queueRates.values(), ({ perMs }) => perMs)
+    if (periodsMs.length > 0 && !this.#isStopped) this.#claimLater.setAfter(Math.max(Math.min(...periodsMs), ratePauseMs))
   }
 
   #hold(task: ClaimedTask): void {
-    const run = new TaskRun(this, task)
+    const activity = this.#activities.find(task.activity)
+    if (!activity) return
+    const run = new TaskRun(this, task, activity)
     this.#runs.add(run)
     this.#held.push(run)
   }
@@ -248,10 +256,10 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
     while (!this.#isStopped && this.#activities.room > 0) {
       const run = this.#held.shift()
       if (!run) return
-      const activity = this.#activities.find(run.task.activity)
-      if (!activity || !this.#runs.has(run)) continue
+      // Its time may have passed, or its claim, while it waited.
+      if (!this.#runs.has(run)) continue
       this.#rooms.set(run, this.#activities.take())
-      run.start(activity)
+      run.start()
     }
   }
 
@@ -304,13 +312,6 @@ export class TaskWorker implements EngineListener, TaskRunOwner {
   #finish({ instance }: TaskRun, ending: TaskEnding): void {
     this.#endings.push({ ending, instance })
     this.#finishing ??= this.#finishAll()
-  }
-
-  /** Resolves when the last endings are written, or after `drainMs` if the store does not answer. */
-  async #whenFinished(): Promise<void> {
-    if (!this.#finishing) return
-    const late = new Promise<void>((resolve) => this.timers.after(this.#settings.drainMs, resolve))
-    await Promise.race([late, this.#finishing])
   }
 
   async #finishAll(): Promise<void> {

@@ -1,4 +1,4 @@
-import { defineActivity, PerdureError, workflow, type Context, type PayloadCodec } from "perdure"
+import { type ActivityContext, defineActivity, PerdureError, workflow, type Context, type PayloadCodec } from "perdure"
 import { memory } from "../../stores/memory/memory-provider.ts"
 import { createTestEngine } from "../../testing/test-engine.ts"
 import { describe, expect, it } from "vitest"
@@ -237,5 +237,42 @@ describe("claims", () => {
     expect(task).toMatchObject({ attempt: 5 })
     await tasks.complete({ id: task?.id ?? "", token: task?.token ?? "" }, "done")
     expect(await handle.result()).toBe("done")
+  })
+})
+
+describe("a process that runs activities", () => {
+  /** An activity that runs until the test ends, and what it may call meanwhile. */
+  async function running(options: { readonly lease?: "30s" } = {}) {
+    const begun: ActivityContext[] = []
+    const long = defineActivity("long", { heartbeatTimeout: "1h" }, (_: void, context) => {
+      begun.push(context)
+      return new Promise(() => undefined)
+    })
+    const one = workflow("one", (ctx: Context) => ctx.activity(long))
+    const engine = await createTestEngine({ workflows: [one], activities: [long], drain: 0, ...options })
+    await engine.start(one, { id: "i" })
+    await engine.settle()
+    const [context] = begun
+    if (!context) throw new Error("the activity does not run")
+    return { engine, context }
+  }
+
+  it("stays known to the others while its activities send heartbeats all the time", async () => {
+    const { engine, context } = await running({ lease: "30s" })
+    for (let beats = 0; beats < 60; beats++) {
+      context.heartbeat(beats)
+      await engine.skip("2s")
+    }
+    expect((await engine.current.queues()).map(({ claimed, workers }) => [claimed, workers.length])).toEqual([[1, 1]])
+    await engine.close()
+  })
+
+  it("tells its activities when the store is gone", async () => {
+    const { engine, context } = await running()
+    const gone = new PerdureError("DATABASE_GONE", "the file is deleted")
+    engine.current.components.taskWorker?.close(gone)
+    expect(context.signal.reason).toBe(gone)
+    expect(() => context.heartbeat()).toThrow("the file is deleted")
+    await engine.close()
   })
 })
